@@ -1,0 +1,227 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// ask runs f in the loop and waits until it has run, or until the loop has ended.
+func (e *Engine) ask(f func()) {
+	done := make(chan struct{})
+	e.loop.inbox.leave(func(m *mail) {
+		m.calls = append(m.calls, func() {
+			f()
+			close(done)
+		})
+	})
+	select {
+	case <-done:
+	case <-e.loopEnded:
+	}
+}
+
+// onAssigned opens a window for every partition of a new assignment. Pauses survive a rebalance in the client, so they
+// are lifted here and derived anew.
+func (e *Engine) onAssigned(_ context.Context, cl *kgo.Client, m map[string][]int32) {
+	cl.ResumeFetchPartitions(m)
+	e.ask(func() { e.loop.assign(m) })
+}
+
+// onRevoked drains what is in hand of the revoked partitions, for at most half the rebalance timeout (past the whole of
+// it the broker throws the member out), marks it and commits. The rest is the next owner's.
+func (e *Engine) onRevoked(ctx context.Context, cl *kgo.Client, m map[string][]int32) {
+	if len(m) == 0 {
+		return
+	}
+	drained := make(chan struct{})
+	e.ask(func() { e.loop.drain(m, func() { close(drained) }) })
+	limit := time.NewTimer(e.cfg.RebalanceTimeout / 2)
+	defer limit.Stop()
+	select {
+	case <-drained:
+	case <-limit.C:
+	case <-e.loopEnded:
+	}
+	e.ask(func() { e.loop.leave(m, Revoked) })
+	cl.ResumeFetchPartitions(m)
+	if err := cl.CommitMarkedOffsets(ctx); err != nil {
+		e.observe(Event{Kind: PollError, At: time.Now(), Err: fmt.Errorf("commit of revoked partitions to group %s: %w", e.cfg.Group, err)})
+	}
+}
+
+// onLost lets the partitions go: their offsets are somebody else's by now, nothing may be committed for them.
+func (e *Engine) onLost(_ context.Context, cl *kgo.Client, m map[string][]int32) {
+	if len(m) == 0 {
+		return
+	}
+	e.ask(func() { e.loop.leave(m, Lost) })
+	cl.ResumeFetchPartitions(m)
+}
+
+// onCommit looks into the answer of a commit: a member that was thrown out learns it there first, while the client
+// reports it only when a revoke callback has returned. Then all work of the assignment stops at once.
+func (e *Engine) onCommit(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+	if err != nil || resp == nil {
+		return // the outcome is unknown; the marks stay, the next commit carries them
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode == 0 {
+				e.committed.Store(true)
+			}
+			if thrownOut(p.ErrorCode) {
+				e.loop.inbox.leave(func(m *mail) { m.calls = append(m.calls, e.loop.leaveAll) })
+				return
+			}
+		}
+	}
+}
+
+// thrownOut tells the commit codes that mean that this member owns nothing any more.
+func thrownOut(code int16) bool {
+	switch code {
+	case kerr.UnknownMemberID.Code, kerr.IllegalGeneration.Code, kerr.StaleMemberEpoch.Code,
+		kerr.FencedInstanceID.Code, kerr.FencedMemberEpoch.Code:
+		return true
+	}
+	return false
+}
+
+func (l *loop) assign(m map[string][]int32) {
+	for topic, ps := range m {
+		_, tier := l.e.tiers[topic]
+		for _, p := range ps {
+			src := source{topic, p}
+			if old := l.parts[src]; old != nil {
+				l.forget(old)
+			}
+			l.assignments++
+			part := &partition{
+				source: src, tier: tier,
+				window: newWindow(l.assignments, l.e.cfg.MaxInFlight, spanFactor*l.e.cfg.MaxInFlight),
+			}
+			part.ctx, part.cancel = context.WithCancel(l.e.work)
+			l.parts[src] = part
+			if tier && l.holds[topic] == nil {
+				l.holds[topic] = newHold[*delivery](l.e.cfg.HoldBudget)
+			}
+			l.e.observe(Event{Kind: Assigned, At: l.now, Record: src.coordinates()})
+		}
+	}
+	l.e.assigned.Store(int64(len(l.parts)))
+}
+
+// spanFactor bounds how far a window may stretch behind a record that does not end, in multiples of MaxInFlight.
+const spanFactor = 4
+
+// drain lets partitions finish what is in hand, and starts nothing more for them. done is called once nothing of them
+// is in hand and everything finished is marked.
+func (l *loop) drain(m map[string][]int32, done func()) {
+	left := 0
+	one := func() {
+		if left--; left == 0 {
+			done()
+		}
+	}
+	var parts []*partition
+	for topic, ps := range m {
+		for _, p := range ps {
+			if part := l.parts[source{topic, p}]; part != nil && !part.gone {
+				parts = append(parts, part)
+			}
+		}
+	}
+	if left = len(parts); left == 0 {
+		done()
+		return
+	}
+	for _, part := range parts {
+		part.drain = one
+	}
+	l.unstart()
+}
+
+// unstart takes what has not begun of draining partitions out of every queue. Claims that it holds stay: at the same
+// position the next owner takes them over.
+func (l *loop) unstart() {
+	l.toStart = l.cull(l.toStart, func(d *delivery) { l.leaveLane(d) })
+	l.toWrite = l.cull(l.toWrite, nil)
+	l.toClaim = l.cull(l.toClaim, nil)
+	for key, behind := range l.lanes.busy {
+		l.lanes.busy[key] = l.cull(behind, nil)
+	}
+	for _, h := range l.holds {
+		h.drop(func(d *delivery) bool { return d.part.ending() })
+	}
+}
+
+// cull drops the deliveries of ending partitions from a queue, and keeps the order of the others.
+func (l *loop) cull(queue []*delivery, also func(*delivery)) []*delivery {
+	kept := make([]*delivery, 0, len(queue))
+	for _, d := range queue {
+		if !d.part.ending() {
+			kept = append(kept, d)
+			continue
+		}
+		if also != nil {
+			also(d)
+		}
+		l.drop(d)
+	}
+	return kept
+}
+
+// ending tells that nothing new may begin for the assignment.
+func (p *partition) ending() bool { return p.gone || p.drain != nil }
+
+// drained tells those who wait that a draining partition has nothing left in hand or unmarked.
+func (l *loop) drained() {
+	if l.proofOut {
+		return
+	}
+	for _, part := range l.parts {
+		if part.drain == nil || part.inHand > 0 || part.window.ready() {
+			continue
+		}
+		done := part.drain
+		part.drain = func() {}
+		done()
+	}
+}
+
+// leave ends assignments: whatever of them is still under way is dropped when it comes back.
+func (l *loop) leave(m map[string][]int32, why Kind) {
+	for topic, ps := range m {
+		for _, p := range ps {
+			if part := l.parts[source{topic, p}]; part != nil {
+				l.forget(part)
+				l.e.observe(Event{Kind: why, At: l.now, Record: part.coordinates()})
+			}
+		}
+	}
+	l.unstart()
+	l.e.assigned.Store(int64(len(l.parts)))
+}
+
+// leaveAll ends every assignment: the broker has thrown this member out.
+func (l *loop) leaveAll() {
+	all := make(map[string][]int32)
+	for src := range l.parts {
+		all[src.topic] = append(all[src.topic], src.partition)
+	}
+	l.leave(all, Lost)
+}
+
+func (l *loop) forget(part *partition) {
+	part.gone = true
+	part.cancel()
+	if part.drain != nil {
+		part.drain()
+	}
+	delete(l.parts, part.source)
+}

@@ -1,0 +1,215 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"recon/pkg/audit"
+	"recon/pkg/broker"
+	"recon/pkg/dedup"
+	"recon/pkg/topics"
+)
+
+// open asks broker, topics, group and store what it must know before the first record, then makes the client.
+func (e *Engine) open(ctx context.Context) error {
+	base, err := e.cfg.Broker.Options()
+	if err != nil {
+		return err
+	}
+	asking, err := kgo.NewClient(base...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer asking.Close()
+	if err := broker.Await(ctx, e.cfg.StartupTimeout, asking); err != nil {
+		return err
+	}
+	adm := kadm.NewClient(asking)
+	if err := e.openTopics(ctx, adm); err != nil {
+		return err
+	}
+	if err := e.openStore(ctx, adm); err != nil {
+		return err
+	}
+	if e.client, err = kgo.NewClient(append(base, e.options()...)...); err != nil {
+		return fmt.Errorf("kafka client of group %s: %w", e.cfg.Group, err)
+	}
+	e.producer = e.client
+	if e.wrap != nil {
+		e.producer = e.wrap(e.producer)
+	}
+	if err := e.openJournal(ctx, base); err != nil {
+		e.client.CloseAllowingRebalance()
+		return err
+	}
+	return nil
+}
+
+// openTopics finds the tiers to read, the configured ones and those that exist from an earlier configuration, and the
+// size that each topic takes. A topic that is missing is an error: nothing is ever created on the way.
+func (e *Engine) openTopics(ctx context.Context, adm *kadm.Client) error {
+	found, err := topics.Inspect(ctx, adm, e.cfg.Topics, e.cfg.Tiers)
+	if err != nil {
+		return err
+	}
+	if missing := found.Missing(e.cfg.Topics.Written(e.cfg.Tiers)); len(missing) > 0 {
+		return fmt.Errorf("%w: %v: `consumer topics --apply` creates all but %s", ErrTopicMissing, missing, e.cfg.Topics.Main())
+	}
+	e.tiers = make(map[string]struct{})
+	for _, topic := range found.Tiers() {
+		e.tiers[topic] = struct{}{}
+	}
+	e.limits = found.Limits()
+	return nil
+}
+
+// openStore begins with the store, which wants to know whether this group has ever committed an offset.
+func (e *Engine) openStore(ctx context.Context, adm *kadm.Client) error {
+	offsets, err := adm.FetchOffsets(ctx, e.cfg.Group)
+	if err == nil {
+		err = offsets.Error()
+	}
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, err)
+	}
+	committed := len(offsets.Offsets()) > 0
+	limit := time.Now().Add(e.cfg.StartupTimeout)
+	for n := 0; ; n++ {
+		err := e.store.Open(ctx, committed, e.cfg.FromStart)
+		if err == nil || !errors.Is(err, dedup.ErrUnavailable) {
+			return err
+		}
+		if time.Now().Add(pause(n)).After(limit) {
+			return fmt.Errorf("waited %s for the dedup store: %w", e.cfg.StartupTimeout, err)
+		}
+		if !sleep(ctx, pause(n)) {
+			return ctx.Err()
+		}
+	}
+}
+
+// openJournal begins this process's chain in the audit topic, unless the evidence goes elsewhere.
+func (e *Engine) openJournal(ctx context.Context, base []kgo.Opt) error {
+	if e.silent || e.journal != nil {
+		return nil
+	}
+	cfg := audit.Config{
+		Topic: e.cfg.Topics.Audit(), Service: e.cfg.Service, Instance: e.cfg.Instance, Version: e.cfg.Version,
+		ConfigDigest: e.cfg.ConfigDigest, MaxBytes: e.limit(e.cfg.Topics.Audit()),
+	}
+	head, found, err := audit.LastHead(ctx, base, cfg.Topic, cfg.Service, cfg.Instance)
+	if err != nil {
+		return err
+	}
+	if found {
+		cfg.Predecessor = head
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.StartupTimeout)
+	defer cancel()
+	chain, err := audit.Open(ctx, cfg, timed{e})
+	if err != nil {
+		return err
+	}
+	e.journal = chain
+	return nil
+}
+
+// timed gives every write of the trail the same limit of time as any other write of the engine.
+type timed struct{ e *Engine }
+
+// Produce writes r within the limit.
+func (t timed) Produce(ctx context.Context, r *kgo.Record, done func(*kgo.Record, error)) {
+	t.e.produce(ctx, r, func(err error) { done(r, err) })
+}
+
+// options are those of the one client that polls main and tiers, writes copies, letters, dispositions and the trail,
+// and commits.
+func (e *Engine) options() []kgo.Opt {
+	read := []string{e.cfg.Topics.Main()}
+	for topic := range e.tiers {
+		read = append(read, topic)
+	}
+	opts := []kgo.Opt{
+		kgo.ConsumerGroup(e.cfg.Group), kgo.ConsumeTopics(read...),
+		kgo.AutoCommitMarks(), kgo.AutoCommitInterval(e.cfg.CommitInterval), kgo.AutoCommitCallback(e.onCommit),
+		kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsAssigned(e.onAssigned), kgo.OnPartitionsRevoked(e.onRevoked), kgo.OnPartitionsLost(e.onLost),
+		// A transaction's markers count as done records, so that resting lag is 0 (MECHANICS a).
+		kgo.KeepControlRecords(), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		// A new group reads from the start; a known one whose offset is gone is told so, and never skips.
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.SessionTimeout(e.cfg.SessionTimeout), kgo.HeartbeatInterval(e.cfg.SessionTimeout / 5),
+		kgo.RebalanceTimeout(e.cfg.RebalanceTimeout), kgo.FetchMaxWait(e.cfg.FetchWait),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(topics.Partitioner(e.cfg.Topics)), kgo.ProducerLinger(0),
+		// A write that must end in time ends: with a hung broker only this bounds it (MECHANICS d).
+		kgo.AllowIdempotentProduceCancellation(), kgo.RecordDeliveryTimeout(e.cfg.ProduceTimeout),
+		kgo.ProduceRequestTimeout(e.cfg.ProduceTimeout), kgo.MaxBufferedRecords(maxBuffered),
+		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return int32(e.limit(topic)) }),
+	}
+	if e.cfg.Protocol == ProtocolConsumer {
+		return append(opts, kgo.ServerSideBalancer())
+	}
+	opts = append(opts, kgo.Balancers(kgo.CooperativeStickyBalancer()))
+	if e.cfg.StaticMember {
+		opts = append(opts, kgo.InstanceID(e.cfg.Instance))
+	}
+	return opts
+}
+
+const (
+	// maxBuffered is above everything that can be unsettled at once, so that a write never blocks the loop.
+	maxBuffered = 1 << 20
+	// unknownLimit is a topic's size limit where the broker did not tell: its own default (Apache Kafka 4.3.1).
+	unknownLimit = 1_048_588
+)
+
+// limit is the largest batch that topic takes, in bytes.
+func (e *Engine) limit(topic string) int {
+	if n, ok := e.limits[topic]; ok {
+		return n
+	}
+	return unknownLimit
+}
+
+// keeper asks from time to time whether a broker answers (a poll says nothing when none does, or when the password is
+// wrong), and tells the store once that the group has committed.
+func (e *Engine) keeper(ctx context.Context) {
+	told := false
+	for sleep(ctx, keepEvery) {
+		limited, cancel := context.WithTimeout(ctx, keepLimit)
+		err := broker.Ping(limited, e.client)
+		if !told && e.committed.Load() {
+			told = e.tellCommitted(limited) == nil
+		}
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			e.brokerAway.Store(nil)
+		default:
+			if e.brokerAway.Swap(&err) == nil {
+				e.observe(Event{Kind: PollError, At: time.Now(), Err: err})
+			}
+		}
+	}
+}
+
+const (
+	keepEvery = 5 * time.Second
+	keepLimit = 5 * time.Second
+)
+
+// tellCommitted lets the store remember that this group had offsets: one that has none later on is told from a new one.
+func (e *Engine) tellCommitted(ctx context.Context) error {
+	if !e.committed.Load() {
+		return nil
+	}
+	return e.store.MarkCommitted(ctx)
+}
