@@ -75,8 +75,10 @@ demo: ## the whole life of bank records in one process, no service needed
 samples: ## real bank files through both binaries on real services (SAMPLES=folder)
 	@deploy/services/with.sh deploy/samples.sh
 
-chaos: ## processes killed at random under load; prints its seed (SEEDS=, SEED=)
-	@deploy/services/with.sh deploy/chaos.sh
+chaos: ## consumers killed at random under load; prints its seed (SEED=, CHAOS_RECORDS=, CHAOS_KILLS=)
+	@deploy/services/with.sh env GOFLAGS="$(FLAVOUR)" RECON_REQUIRE_SERVICES=1 \
+	  CHAOS_RECORDS=$${CHAOS_RECORDS:-50000} CHAOS_KILLS=$${CHAOS_KILLS:-10} \
+	  go test -vet=off -count=1 -timeout 25m -v -run '^TestKilledConsumers' ./cmd/consumer
 
 bench: ## ours against a bare loop, on a Kafka with its own thread counts
 	@BENCH=1 deploy/services/with.sh go run ./bench

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"recon/internal/config"
+	"recon/pkg/consumer"
+	"recon/pkg/dedup"
+)
+
+// job is what every command is given.
+type job struct {
+	ctx       context.Context //nolint:containedctx // the command's whole life
+	settings  *config.Effective
+	out, errs io.Writer
+}
+
+// The exit codes of the contract that the consumer uses.
+const (
+	exitOK           = 0
+	exitError        = 1
+	exitUsage        = 2
+	exitPrecondition = 9
+)
+
+// errPrecondition is a condition that must hold before anything may run.
+var errPrecondition = errors.New("a precondition does not hold")
+
+func exitCode(err error) int {
+	var usage *config.UsageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	for _, p := range []error{
+		errPrecondition, dedup.ErrMemoryLost, dedup.ErrGroupReset, dedup.ErrEvicting,
+		consumer.ErrTopicMissing, consumer.ErrTopicRecreated, consumer.ErrOffsetGone,
+	} {
+		if errors.Is(err, p) {
+			return exitPrecondition
+		}
+	}
+	return exitError
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"recon/internal/config"
+	"recon/internal/observe"
+	"recon/pkg/consumer"
+	"recon/pkg/dedup"
+	"recon/pkg/envelope"
+	"recon/pkg/ledger"
+)
+
+// runCmd is `consumer run`.
+type runCmd struct {
+	FromStart bool `help:"Accept that the group has lost its offsets and read everything again; what is known is recognised."`
+}
+
+// Run works until it is told to stop.
+func (r *runCmd) Run(j *job) error {
+	log, err := newLogger()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Sync() }()
+	books, err := openAll(j, log)
+	if err != nil {
+		return err
+	}
+	defer books.Close()
+	books.cfg.FromStart = r.FromStart
+	engine, err := consumer.New(books.cfg, books.ledger, books.store, consumer.WithObserve(observe.Log(log)), consumer.WithLogger(log))
+	if err != nil {
+		return &config.UsageError{Err: err}
+	}
+	health, err := observe.Serve(j.settings.Listen, engine.Ready)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = health.Close() }()
+	if err := books.await(j.ctx, j.settings); err != nil {
+		return err
+	}
+	log.Info("consumer starts", zap.String("version", version()), zap.String("health", health.Address()), zap.String("group", books.cfg.Group))
+	return engine.Run(j.ctx)
+}
+
+// await waits until the ledger answers, and brings its tables up to date where that is wanted.
+func (b *books) await(ctx context.Context, s *config.Effective) error {
+	limit, cancel := context.WithTimeout(ctx, s.Timeout.Startup)
+	defer cancel()
+	for {
+		err := b.ledger.Ping(limit)
+		if err == nil {
+			break
+		}
+		select {
+		case <-limit.Done():
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("waited %s for the ledger (RECON_LEDGER_URL): %w", s.Timeout.Startup, err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	if !s.Ledger.Migrate {
+		return nil
+	}
+	if err := b.ledger.Migrate(ctx); err != nil {
+		return fmt.Errorf("tables of the ledger (RECON_LEDGER_URL): %w", err)
+	}
+	return nil
+}
+
+// books is what the consumer works with, joined.
+type books struct {
+	cfg    consumer.Config
+	ledger *ledger.SQL
+	store  dedup.Store
+}
+
+// openAll makes every part from the settings, asking nobody yet. All mistakes are reported together.
+func openAll(j *job, log *zap.Logger) (*books, error) {
+	var b books
+	calendar, calendarErr := j.settings.Periods()
+	var err, storeErr, ledgerErr error
+	b.cfg, err = j.settings.Consumer(log, calendar, version())
+	b.store, storeErr = j.settings.Store()
+	b.ledger, ledgerErr = j.settings.OpenLedger(calendar)
+	if err = errors.Join(err, calendarErr, storeErr, ledgerErr); err != nil {
+		b.Close()
+		return nil, &config.UsageError{Err: err}
+	}
+	return &b, nil
+}
+
+// Close gives back connections.
+func (b *books) Close() {
+	if b.store != nil {
+		_ = b.store.Close()
+	}
+	if b.ledger != nil {
+		b.ledger.Close()
+	}
+}
+
+// newLogger writes JSON lines to standard error.
+func newLogger() (*zap.Logger, error) {
+	cfg := zap.NewProductionConfig()
+	cfg.Sampling = nil // evidence is not sampled
+	cfg.EncoderConfig.EncodeTime = func(t time.Time, enc zapcore.PrimitiveArrayEncoder) { enc.AppendString(envelope.FormatTime(t)) }
+	cfg.EncoderConfig.TimeKey = "at"
+	return cfg.Build()
+}
+
+// version is the build's: the module's version or the revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return s.Value[:12]
+		}
+	}
+	return info.Main.Version
+}
