@@ -34,7 +34,6 @@ type delivery struct {
 	own        []kgo.RecordHeader // the record's own headers, in order, ours taken out
 	epoch      int32
 	stamp      time.Time
-	stampType  int8
 
 	retry envelope.Retry // from the headers on a tier; made at dispatch on main
 	msg   *envelope.Message
@@ -95,11 +94,17 @@ const (
 
 // untrust turns a record whose replay headers the store did not believe into what it is: a new record of main.
 func (d *delivery) untrust(now time.Time) {
-	d.retry = firstSeen(d.at, now.UTC())
+	d.retry = firstSeen(d.at, d.retry.OriginRecord, now.UTC())
 	d.decode() // ids that the body does not bring come from the root
 }
 
 // firstSeen is the retry state of a record that is seen on main for the first time.
-func firstSeen(at envelope.Coordinates, now time.Time) envelope.Retry {
-	return envelope.Retry{Root: at, Origin: at, FirstSeen: now}
+func firstSeen(at envelope.Coordinates, as envelope.Recorded, now time.Time) envelope.Retry {
+	return envelope.Retry{Root: at, Origin: at, OriginRecord: as, FirstSeen: now}
+}
+
+// recorded is what the broker keeps of r beside its bytes.
+func recorded(r *kgo.Record) envelope.Recorded {
+	o := envelope.OriginOf(r)
+	return envelope.Recorded{LeaderEpoch: o.LeaderEpoch, TimestampMS: o.TimestampMS, TimestampType: o.TimestampType}
 }

@@ -28,11 +28,12 @@ func (e *Engine) prepare(recs []*kgo.Record, tier bool, now time.Time) []*delive
 		}
 		own, ours := envelope.SplitHeaders(r.Headers)
 		d.key, d.value, d.own = r.Key, r.Value, own
-		d.epoch, d.stamp, d.stampType = r.LeaderEpoch, r.Timestamp, r.Attrs.TimestampType()
+		d.epoch, d.stamp = r.LeaderEpoch, r.Timestamp
 		if tier {
 			e.readTier(d, ours, now)
 			continue // decoded when it is due
 		}
+		d.retry = firstSeen(d.at, recorded(r), now.UTC())
 		e.readMain(d, ours, now)
 		d.decode()
 	}
@@ -51,7 +52,6 @@ func slabSize(tier bool, left int) int {
 // readMain judges the recon-* headers of a record on main, where anyone may write: they stay only where together they
 // name one replay of one letter, and then the store has the last word, with the claim.
 func (e *Engine) readMain(d *delivery, ours []kgo.RecordHeader, now time.Time) {
-	d.retry = firstSeen(d.at, now.UTC())
 	if len(ours) == 0 {
 		return
 	}
@@ -62,7 +62,7 @@ func (e *Engine) readMain(d *delivery, ours []kgo.RecordHeader, now time.Time) {
 		return
 	}
 	d.retry = envelope.Retry{
-		Root: said.Root, Origin: d.at, Generation: said.Generation, MessageID: said.MessageID,
+		Root: said.Root, Origin: d.at, OriginRecord: d.retry.OriginRecord, Generation: said.Generation, MessageID: said.MessageID,
 		FirstSeen: said.FirstSeen, MatchDeadline: said.MatchDeadline, Replay: said.Replay, Envelope: said.Envelope,
 	}
 	if d.retry.FirstSeen.IsZero() {

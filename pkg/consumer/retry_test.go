@@ -90,6 +90,9 @@ func TestSpentBudgetIsOneLetterAfterExactlySoManyAttempts(t *testing.T) {
 		if h := l.Original.Headers; len(h) != 3 || h[0].Key != "a" || h[1].Key != "a" || h[1].Value != nil {
 			t.Errorf("original headers %v, want the record's own three", h)
 		}
+		if o := l.Origin; o.TimestampType != envelope.CreateTime || o.TimestampMS != w.read(w.names.Main())[0].Timestamp.UnixMilli() {
+			t.Errorf("origin says %d %s, want the time of the record on main: a tier must not lose it", o.TimestampMS, o.TimestampType)
+		}
 		if l.Lineage.Root.String() != "recon.main/0@0" || l.Origin.Coordinates != l.Lineage.Root {
 			t.Errorf("lineage %+v origin %+v", l.Lineage, l.Origin)
 		}

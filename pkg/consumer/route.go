@@ -162,25 +162,13 @@ func (d *delivery) waited() time.Duration {
 	return max(d.began.Sub(d.stamp), 0)
 }
 
-// origin tells where on main the record lies in this generation. On a tier the broker's facts of the main record
-// are gone, but for its coordinates.
+// origin tells where on main the record lies in this generation, and what the broker kept of it there.
 func (d *delivery) origin() envelope.Origin {
-	o := envelope.Origin{Coordinates: d.retry.Origin, LeaderEpoch: -1}
-	if d.at == d.retry.Origin {
-		o.LeaderEpoch, o.TimestampMS = d.epoch, d.stamp.UnixMilli()
-		o.TimestampType = timestampType(d.stampType)
+	r := d.retry.OriginRecord
+	if r.TimestampType == "" {
+		r.LeaderEpoch = -1
 	}
-	return o
-}
-
-// timestampType is the broker's name of a record's timestamp type; records older than message format 1 have none.
-func timestampType(t int8) string {
-	switch t {
-	case 0:
-		return "CreateTime"
-	case 1:
-		return "LogAppendTime"
-	default:
-		return ""
+	return envelope.Origin{
+		Coordinates: d.retry.Origin, LeaderEpoch: r.LeaderEpoch, TimestampMS: r.TimestampMS, TimestampType: r.TimestampType,
 	}
 }

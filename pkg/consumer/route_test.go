@@ -25,7 +25,7 @@ func newRouter() *router {
 func someDelivery(now time.Time) *delivery {
 	at := envelope.Coordinates{Topic: "recon.main", Partition: 2, Offset: 41}
 	d := &delivery{
-		at: at, key: []byte("k"), own: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}}, retry: firstSeen(at, now), began: now,
+		at: at, key: []byte("k"), own: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}}, retry: firstSeen(at, envelope.Recorded{}, now), began: now,
 		value: []byte(`{"source_hash":"hash-0001","ledger_entity":"ACME","currency":"EUR","amount":"1.50","match_decision":"MATCHED"}`),
 	}
 	d.decode()

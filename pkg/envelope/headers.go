@@ -11,6 +11,7 @@ const (
 	HeaderPrefix        = "recon-"
 	HeaderRoot          = "recon-root"
 	HeaderOrigin        = "recon-origin"
+	HeaderOriginRecord  = "recon-origin-record" // what the broker kept of the record there: leader epoch, milliseconds, timestamp type
 	HeaderGeneration    = "recon-generation"
 	HeaderMessageID     = "recon-message-id"
 	HeaderAttempt       = "recon-attempt"

@@ -10,6 +10,7 @@ import (
 type Retry struct {
 	Root          Coordinates // first coordinates; zero: not known
 	Origin        Coordinates // coordinates on main in this generation; zero: not known
+	OriginRecord  Recorded    // what the broker kept of the record at Origin; zero: not known
 	Generation    int         // 0 before any replay
 	MessageID     string
 	Attempt       int // attempts made, over all codes; the first failure is attempt 1
@@ -26,6 +27,13 @@ type Retry struct {
 	Omitted       int    // entries of History left out
 	Replay        string // replay id
 	Envelope      string // envelope id of the letter that was replayed
+}
+
+// Recorded is what the broker keeps of a record beside its bytes, and what a copy on a tier would otherwise lose.
+type Recorded struct {
+	LeaderEpoch   int32  // -1: unknown
+	TimestampMS   int64  // milliseconds since 1970, may be negative
+	TimestampType string // CreateTime or LogAppendTime; empty: nothing is known
 }
 
 // Attempt is one entry of a record's history.

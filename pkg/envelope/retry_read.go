@@ -54,6 +54,8 @@ func (r *Retry) parse(name string, value []byte) (err error) {
 		r.Root, err = ParseCoordinates(v)
 	case HeaderOrigin:
 		r.Origin, err = ParseCoordinates(v)
+	case HeaderOriginRecord:
+		r.OriginRecord, err = parseRecorded(v)
 	case HeaderGeneration:
 		r.Generation, err = parseCount(v)
 	case HeaderAttempt:
@@ -76,6 +78,22 @@ func (r *Retry) parse(name string, value []byte) (err error) {
 		err = r.parseName(name, v)
 	}
 	return err
+}
+
+// parseRecorded reads what Recorded.append writes.
+func parseRecorded(v string) (Recorded, error) {
+	var r Recorded
+	words := strings.Split(v, " ")
+	bad := errors.New("want leader epoch, milliseconds and CreateTime or LogAppendTime")
+	if len(words) != 3 || words[2] != CreateTime && words[2] != LogAppendTime {
+		return r, bad
+	}
+	epoch, err := strconv.ParseInt(words[0], 10, 32)
+	ms, err2 := strconv.ParseInt(words[1], 10, 64)
+	if err != nil || err2 != nil || epoch < -1 {
+		return r, bad
+	}
+	return Recorded{LeaderEpoch: int32(epoch), TimestampMS: ms, TimestampType: words[2]}, nil
 }
 
 // parseName reads the headers whose value is a word by a rule.

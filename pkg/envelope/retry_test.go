@@ -22,7 +22,8 @@ var noon = time.Date(2026, 3, 31, 12, 0, 0, 123e6, time.UTC)
 func fullRetry() envelope.Retry {
 	return envelope.Retry{
 		Root: root, Origin: envelope.Coordinates{Topic: "recon.main", Partition: 4, Offset: 99}, Generation: 1,
-		MessageID: "0b0f6c1e-8e0c-4a53-9a3f-0d8a7c1f2e11", Attempt: 3,
+		OriginRecord: envelope.Recorded{LeaderEpoch: 3, TimestampMS: -5, TimestampType: envelope.LogAppendTime},
+		MessageID:    "0b0f6c1e-8e0c-4a53-9a3f-0d8a7c1f2e11", Attempt: 3,
 		Budget:      map[fault.Code]int{fault.LockContention: 1, fault.CarrierUnreachable: 2},
 		MaxAttempts: 6, FirstSeen: noon, Due: noon.Add(time.Minute), MatchDeadline: noon.Add(time.Hour),
 		Stage: fault.StageFX, Class: fault.Transient, Code: fault.CarrierUnreachable, Error: "dialling the carrier: refused",
@@ -110,7 +111,7 @@ func TestHeadersDoNotGrowFromHopToHop(t *testing.T) {
 				t.Fatalf("hop %d: %s stands %d times", hop, name, n)
 			}
 		}
-		if len(hs) != 18 || total > 16<<10+1<<10 {
+		if len(hs) != 19 || total > 16<<10+1<<10 {
 			t.Fatalf("hop %d: %d headers, %d bytes", hop, len(hs), total)
 		}
 	}
@@ -140,7 +141,7 @@ func TestOwnHeadersTravelUntouched(t *testing.T) {
 	hs := r.Append(own)
 	for hop := range 3 {
 		mine, recon := envelope.SplitHeaders(hs)
-		if !reflect.DeepEqual(mine, want) || len(recon) != 17 {
+		if !reflect.DeepEqual(mine, want) || len(recon) != 18 {
 			t.Fatalf("hop %d: got %v and %d of ours, want %v", hop, mine, len(recon), want)
 		}
 		hs = r.Append(mine)

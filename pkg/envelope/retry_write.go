@@ -22,7 +22,7 @@ const (
 // record has been through, it carries one set. Empty texts and zero times are not written. own is not changed; in r the
 // history becomes what was written, with the entries that found no place counted in Omitted.
 func (r *Retry) Append(own []kgo.RecordHeader) []kgo.RecordHeader {
-	w := writer{headers: make([]kgo.RecordHeader, 0, len(own)+17), arena: make([]byte, 0, 1024)}
+	w := writer{headers: make([]kgo.RecordHeader, 0, len(own)+18), arena: make([]byte, 0, 1024)}
 	for _, h := range own {
 		if !isOurs(h.Key) {
 			w.headers = append(w.headers, h)
@@ -30,6 +30,9 @@ func (r *Retry) Append(own []kgo.RecordHeader) []kgo.RecordHeader {
 	}
 	w.coordinates(HeaderRoot, r.Root)
 	w.coordinates(HeaderOrigin, r.Origin)
+	if r.OriginRecord.TimestampType != "" {
+		w.bytes(HeaderOriginRecord, r.OriginRecord.append)
+	}
 	w.number(HeaderGeneration, r.Generation)
 	w.text(HeaderMessageID, r.MessageID)
 	w.number(HeaderAttempt, r.Attempt)
@@ -53,6 +56,13 @@ func (r *Retry) Append(own []kgo.RecordHeader) []kgo.RecordHeader {
 	w.text(HeaderReplay, r.Replay)
 	w.text(HeaderEnvelope, r.Envelope)
 	return w.headers
+}
+
+// append writes `<leader epoch> <milliseconds> <timestamp type>`.
+func (r Recorded) append(b []byte) []byte {
+	b = strconv.AppendInt(b, int64(r.LeaderEpoch), 10)
+	b = strconv.AppendInt(append(b, ' '), r.TimestampMS, 10)
+	return append(append(b, ' '), r.TimestampType...)
 }
 
 func (w *writer) coordinates(name string, c Coordinates) {

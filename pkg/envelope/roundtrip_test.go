@@ -102,8 +102,13 @@ func TestAnyLetterComesBackAsItWas(t *testing.T) {
 func TestAnyRetryComesBackAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := envelope.Retry{
-			Root: anyCoordinates.Draw(t, "root"), Origin: anyCoordinates.Draw(t, "origin"), Generation: rapid.IntRange(0, 1<<31-1).Draw(t, "generation"),
-			MessageID: anyUUID.Draw(t, "id"), Attempt: rapid.IntRange(0, 1<<31-1).Draw(t, "attempt"), MaxAttempts: rapid.IntRange(0, 100).Draw(t, "max"),
+			Root: anyCoordinates.Draw(t, "root"), Origin: anyCoordinates.Draw(t, "origin"),
+			OriginRecord: envelope.Recorded{
+				LeaderEpoch: rapid.Int32Min(-1).Draw(t, "epoch"), TimestampMS: rapid.Int64().Draw(t, "ms"),
+				TimestampType: rapid.SampledFrom([]string{envelope.CreateTime, envelope.LogAppendTime}).Draw(t, "type"),
+			},
+			Generation: rapid.IntRange(0, 1<<31-1).Draw(t, "generation"),
+			MessageID:  anyUUID.Draw(t, "id"), Attempt: rapid.IntRange(0, 1<<31-1).Draw(t, "attempt"), MaxAttempts: rapid.IntRange(0, 100).Draw(t, "max"),
 			Budget:    rapid.MapOfN(anyCode, rapid.IntRange(0, 100), 1, 4).Draw(t, "budget"),
 			FirstSeen: anyTime.Draw(t, "first"), Due: anyTime.Draw(t, "due"), MatchDeadline: anyTime.Draw(t, "deadline"),
 			Stage: fault.StagePost, Class: fault.Transient, Code: anyCode.Draw(t, "code"), Error: anyText(1024).Draw(t, "error"),
