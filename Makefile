@@ -72,8 +72,11 @@ test-containers: ## the real suite on containers; an engine that does not answer
 demo: ## the whole life of bank records in one process, no service needed
 	@go run ./cmd/consumer demo
 
-samples: ## real bank files through both binaries on real services (SAMPLES=folder)
-	@deploy/services/with.sh deploy/samples.sh
+samples: ## real bank files through the built binaries on real services (SAMPLES=folder)
+	@[ -d "$(or $(SAMPLES),../shared/samples)" ] || { echo "samples: there is no folder $(or $(SAMPLES),../shared/samples); name the one with the bank files: make samples SAMPLES=DIR" >&2; exit 2; }
+	@$(MAKE) build
+	go build -trimpath -o bin/ ./examples/ingester ./examples/samples
+	@deploy/services/with.sh bin/samples --samples "$(or $(SAMPLES),../shared/samples)"
 
 chaos: ## consumers killed at random under load; prints its seed (SEED=, CHAOS_RECORDS=, CHAOS_KILLS=)
 	@deploy/services/with.sh env GOFLAGS="$(FLAVOUR)" RECON_REQUIRE_SERVICES=1 \

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"recon/pkg/consumer"
+	"recon/pkg/dedup"
 )
 
 // checkCmd is `consumer check`.
@@ -90,5 +91,8 @@ func checkStore(ctx context.Context, b *books, committed bool) error {
 	if committed {
 		return b.store.Open(ctx, true, false)
 	}
-	return b.store.Ping(ctx)
+	if err := b.store.Ping(ctx); !errors.Is(err, dedup.ErrNotOpen) {
+		return err
+	}
+	return nil
 }

@@ -39,13 +39,23 @@ type plant struct {
 	kafka  string
 	ledger *ledger.SQL
 	client *kgo.Client
+	server *testkit.Server // a broker of its own; nil: the shared one
 }
 
 const mainPartitions = 6
 
 func newPlant(t *testing.T, tiers string) *plant {
 	t.Helper()
-	p := &plant{t: t, prefix: testkit.Prefix(t), kafka: testkit.Kafka(t)}
+	return newPlantAt(t, tiers, nil)
+}
+
+// newPlantAt stands on a broker of its own where there is one.
+func newPlantAt(t *testing.T, tiers string, server *testkit.Server) *plant {
+	t.Helper()
+	p := &plant{t: t, prefix: testkit.Prefix(t), kafka: testkit.Kafka(t), server: server}
+	if server != nil {
+		p.kafka = server.Kafka()
+	}
 	p.names = topics.Names{Prefix: p.prefix}
 	postgres := testkit.Postgres(t)
 	p.env = []string{
@@ -59,17 +69,8 @@ func newPlant(t *testing.T, tiers string) *plant {
 	if code := main.Execute([]string{"topics", "--apply"}, &out, &errs); code != 0 {
 		t.Fatalf("topics --apply: exit %d\n%s%s", code, out.String(), errs.String())
 	}
+	p.openLedger(postgres)
 	var err error
-	if p.ledger, err = ledger.Open(postgres, ledger.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.ledger.Close)
-	if err := p.ledger.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.ledger.PutCurrency(t.Context(), "EUR"); err != nil {
-		t.Fatal(err)
-	}
 	if p.client, err = kgo.NewClient(kgo.SeedBrokers(p.kafka), kgo.DefaultProduceTopic(p.names.Main())); err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +87,38 @@ func newPlant(t *testing.T, tiers string) *plant {
 	return p
 }
 
+// openLedger uses the ledger at url from now on.
+func (p *plant) openLedger(url string) {
+	p.t.Helper()
+	l, err := ledger.Open(url, ledger.Config{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(l.Close)
+	p.ledger = l
+	for _, err := range []error{l.Migrate(p.t.Context()), l.PutCurrency(p.t.Context(), "EUR")} {
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// set changes one setting of the processes to come.
+func (p *plant) set(name, value string) { p.t.Setenv(name, value) }
+
+// rows is the number of postings, or why they cannot be counted now.
+func (p *plant) rows() (n int, err error) {
+	err = p.ledger.Each(p.t.Context(), func(ledger.Posting) error { n++; return nil })
+	return n, err
+}
+
 // file is a configuration whose waits suit a test.
 func (p *plant) file() string {
 	p.t.Helper()
 	name := p.t.TempDir() + "/recon.yaml"
-	content := "retry:\n  policies:\n    COUNTERPART_NOT_ARRIVED: {max_attempts: 99, base_delay: 200ms, cap: 2s}\n"
+	content := "retry:\n  policies:\n    COUNTERPART_NOT_ARRIVED: {max_attempts: 99, base_delay: 200ms, cap: 2s}\n" +
+		"    DEPENDENCY_UNAVAILABLE: {max_attempts: 99, base_delay: 500ms, cap: 2s}\n" +
+		"    DEPENDENCY_TIMEOUT: {max_attempts: 99, base_delay: 500ms, cap: 2s}\n"
 	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 		p.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -40,7 +41,8 @@ func (r *runCmd) Run(j *job) error {
 	if err != nil {
 		return &config.UsageError{Err: err}
 	}
-	health, err := observe.Serve(j.settings.Listen, engine.Ready)
+	watch := &ledgerWatch{ping: books.ledger.Ping}
+	health, err := observe.Serve(j.settings.Listen, watch.with(engine.Ready))
 	if err != nil {
 		return err
 	}
@@ -48,6 +50,11 @@ func (r *runCmd) Run(j *job) error {
 	if err := books.await(j.ctx, j.settings); err != nil {
 		return err
 	}
+	watching, unwatch := context.WithCancel(j.ctx)
+	var watched sync.WaitGroup
+	watched.Go(func() { watch.run(watching) })
+	defer watched.Wait()
+	defer unwatch()
 	log.Info("consumer starts", zap.String("version", version()), zap.String("health", health.Address()), zap.String("group", books.cfg.Group))
 	return engine.Run(j.ctx)
 }
@@ -56,17 +63,21 @@ func (r *runCmd) Run(j *job) error {
 func (b *books) await(ctx context.Context, s *config.Effective) error {
 	limit, cancel := context.WithTimeout(ctx, s.Timeout.Startup)
 	defer cancel()
+	var said error
 	for {
 		err := b.ledger.Ping(limit)
 		if err == nil {
 			break
+		}
+		if said == nil || limit.Err() == nil {
+			said = err // an answer cut off by the end of the wait says less than the one before it
 		}
 		select {
 		case <-limit.Done():
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("waited %s for the ledger (RECON_LEDGER_URL): %w", s.Timeout.Startup, err)
+			return fmt.Errorf("waited %s for the ledger (RECON_LEDGER_URL): %w", s.Timeout.Startup, said)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -114,7 +125,8 @@ func (b *books) Close() {
 // newLogger writes JSON lines to standard error.
 func newLogger() (*zap.Logger, error) {
 	cfg := zap.NewProductionConfig()
-	cfg.Sampling = nil // evidence is not sampled
+	cfg.Sampling = nil           // evidence is not sampled
+	cfg.DisableStacktrace = true // an error says what was tried on what; where in the code is of no use to who reads it
 	cfg.EncoderConfig.EncodeTime = func(t time.Time, enc zapcore.PrimitiveArrayEncoder) { enc.AppendString(envelope.FormatTime(t)) }
 	cfg.EncoderConfig.TimeKey = "at"
 	return cfg.Build()

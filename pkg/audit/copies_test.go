@@ -47,6 +47,12 @@ func TestOnlyATrueCopyIsNotIngestedAnew(t *testing.T) {
 			r.EnvelopeID = envelope.EnvelopeID(at(0, 9), 0)
 			r.ReplayID = envelope.ReplayID(r.EnvelopeID)
 		}, 0},
+		{"another letter's envelope and bytes", func(w *world, r *audit.Replay) {
+			w.wait(root, 9, hashOf(root))
+			w.die(at(0, 9), 0, hashOf(root))
+			*r = replayOf(at(0, 9), 1)
+			r.Root = root
+		}, 0},
 		{"a generation that has no letter", func(w *world, r *audit.Replay) {
 			w.wait(root, 9, hashOf(root))
 			*r = replayOf(root, 2)
@@ -101,5 +107,20 @@ func TestAmountCountsOncePerSourceHash(t *testing.T) {
 	}
 	if n := r.By[audit.AsSuppressed]["EUR"]; n.Records != 1 || n.Count != 0 || !n.Credit.IsZero() {
 		t.Errorf("suppressed %+v, want one record and no amount", n)
+	}
+}
+
+// Two transactions under one hash are two amounts: none vanishes behind the other.
+func TestBothAmountsOfAConflictCount(t *testing.T) {
+	w := newWorld()
+	w.amount = "10.00"
+	w.arrive(at(0, 1), "h", "d")
+	w.post(at(0, 1), 0, "h", "d")
+	w.amount = "10.01"
+	w.arrive(at(0, 2), "h", "e")
+	w.die(at(0, 2), 0, "h")
+	r := books(true, w.facts()).Result()
+	if eur := r.Ingested["EUR"]; !r.Closes() || eur.Count != 2 || !eur.Credit.Equal(dec("20.01")) {
+		t.Errorf("got %+v, want both amounts\n%s", eur, text(r))
 	}
 }

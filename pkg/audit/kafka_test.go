@@ -41,7 +41,7 @@ func newCluster(t *testing.T) *cluster {
 // client places records by key, or where a test says.
 func (c *cluster) client(more ...kgo.Opt) *kgo.Client {
 	c.t.Helper()
-	cl, err := kgo.NewClient(append(append([]kgo.Opt{}, c.opts...), append(more, kgo.RecordPartitioner(placed{}))...)...)
+	cl, err := kgo.NewClient(append(append([]kgo.Opt{kgo.RecordPartitioner(placed{})}, c.opts...), more...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}

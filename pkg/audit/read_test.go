@@ -149,6 +149,15 @@ func TestReadProvesCompletenessOfEveryOutcome(t *testing.T) {
 	if !r.Closes() || len(r.Alarms) > 0 || !e.Trail.Intact() || len(e.Trail.Chains) != 2 {
 		t.Fatalf("trail %+v\n%s", e.Trail, text(r))
 	}
+	var main []audit.Span
+	for _, s := range e.Spans {
+		if s.Topic == "recon.main" {
+			main = append(main, s)
+		}
+	}
+	if want := []audit.Span{{"recon.main", 0, 0, 6}, {"recon.main", 1, 0, 8}}; !slices.Equal(main, want) {
+		t.Errorf("read %v of main, want %v: up to the committed positions", main, want)
+	}
 	want := "ingested 12 = posted 3 + suppressed 1 + waiting in tiers 1 + open dead letters 4 + quarantined 2 (awaiting journal 1 | journal posted 1) + resolved 1\n" +
 		"EUR gross debit  3.50 = waiting in tiers 3.50\n" +
 		"EUR gross credit 174.00 = posted 126.00 + open dead letters 20.00 + quarantined (awaiting journal) 9.00 + quarantined (journal posted) 11.00 + resolved 8.00\n" +

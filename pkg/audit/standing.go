@@ -128,7 +128,7 @@ func (b *Books) copyOf(a *account) bool {
 		return false
 	}
 	r := a.arrival.Replay
-	if r.Generation < 1 || r.EnvelopeID != envelope.EnvelopeID(r.Root, r.Generation-1) || r.ReplayID != envelope.ReplayID(r.EnvelopeID) {
+	if r.EnvelopeID != envelope.EnvelopeID(r.Root, r.Generation-1) || r.ReplayID != envelope.ReplayID(r.EnvelopeID) {
 		return false
 	}
 	l := b.letters[r.EnvelopeID]

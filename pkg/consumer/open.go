@@ -71,22 +71,37 @@ func (e *Engine) openTopics(ctx context.Context, adm *kadm.Client) error {
 
 // openStore begins with the store, which wants to know whether this group has ever committed an offset.
 func (e *Engine) openStore(ctx context.Context, adm *kadm.Client) error {
-	offsets, err := adm.FetchOffsets(ctx, e.cfg.Group)
-	if err == nil {
-		err = offsets.Error()
+	var committed bool
+	err := e.patiently(ctx, "the group's coordinator", kerr.IsRetriable, func() error {
+		offsets, err := adm.FetchOffsets(ctx, e.cfg.Group)
+		if err == nil {
+			err = offsets.Error()
+		}
+		if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+			return fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, err)
+		}
+		committed = len(offsets.Offsets()) > 0
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, err)
-	}
-	committed := len(offsets.Offsets()) > 0
+	away := func(err error) bool { return errors.Is(err, dedup.ErrUnavailable) }
+	return e.patiently(ctx, "the dedup store (RECON_REDIS_URL)", away, func() error {
+		return e.store.Open(ctx, committed, e.cfg.FromStart)
+	})
+}
+
+// patiently asks again while the answer is one that time can heal, for as long as a start may take.
+func (e *Engine) patiently(ctx context.Context, whom string, heals func(error) bool, ask func() error) error {
 	limit := time.Now().Add(e.cfg.StartupTimeout)
 	for n := 0; ; n++ {
-		err := e.store.Open(ctx, committed, e.cfg.FromStart)
-		if err == nil || !errors.Is(err, dedup.ErrUnavailable) {
+		err := ask()
+		if err == nil || !heals(err) {
 			return err
 		}
 		if time.Now().Add(pause(n)).After(limit) {
-			return fmt.Errorf("waited %s for the dedup store: %w", e.cfg.StartupTimeout, err)
+			return fmt.Errorf("waited %s for %s: %w", e.cfg.StartupTimeout, whom, err)
 		}
 		if !sleep(ctx, pause(n)) {
 			return ctx.Err()
