@@ -34,18 +34,21 @@ func (l *loop) prove() {
 	if l.proofOut {
 		return
 	}
-	p := &proof{}
+	var p *proof
 	for _, part := range l.parts {
 		for !part.gone {
 			r, ok := part.window.take(entryRecords)
 			if !ok {
 				break
 			}
+			if p == nil {
+				p = &proof{}
+			}
 			p.parts = append(p.parts, part)
 			p.stretches = append(p.stretches, r)
 		}
 	}
-	if len(p.parts) == 0 {
+	if p == nil {
 		return
 	}
 	l.proofOut = true

@@ -247,4 +247,12 @@ func hashTwiceInABatch(t *testing.T, r rig) {
 	if got := stored(t, s, hash).State; got != dedup.Posted {
 		t.Errorf("settled waiting, dead, posted, dead: got %s, want posted", got)
 	}
+	hash = newHash("twice")
+	r.put(t, kept{hash, deadA, ttl})
+	settle(t, s,
+		dedup.Settlement{Claim: first(hash, rootA), State: dedup.Posted, Owner: &envelope.AlreadyPosted{Root: rootB, Digest: digest}},
+		dedup.Settlement{Claim: first(hash, rootA), State: dedup.Posted})
+	if got := stored(t, s, hash).Root; got != rootA {
+		t.Errorf("settled for %s, then for %s: got %s", rootB, rootA, got)
+	}
 }

@@ -77,7 +77,7 @@ func lostLease(t *testing.T, r rig) {
 	s := r.open(t)
 	l := acquire(t, s, "alice")
 	r.setLease(t, "another-token 2026-03-31T22:15:04.007Z bob")
-	<-l.Context().Done()
+	eventually(t, "the run to be stopped", func() bool { return l.Context().Err() != nil })
 	if err := context.Cause(l.Context()); !errors.Is(err, dedup.ErrLeaseLost) {
 		t.Errorf("the context ended by %v, want ErrLeaseLost", err)
 	}

@@ -54,6 +54,21 @@ func TestMemoryKeepsEveryValueForExactlyItsLife(t *testing.T) {
 	})
 }
 
+// A reservation ends with the ttl like everything else; its replay is then a record like any other.
+func TestMemoryKeepsAReservationForExactlyItsLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := openMemory(t, dedup.Options{TTL: time.Hour})
+		for wait, trusted := range map[time.Duration]bool{time.Hour - time.Millisecond: true, time.Hour: false} {
+			hash := newHash("reserved")
+			reserve(t, m, hash, rootA, 0)
+			time.Sleep(wait)
+			if a := wantVerdict(t, m, replayOf(hash, rootA, 0, onMain), dedup.Fresh); a.Trusted != trusted {
+				t.Errorf("after %s: trusted %t", wait, a.Trusted)
+			}
+		}
+	})
+}
+
 // What has run out does not pile up, and nothing runs to take it away.
 func TestMemorySweepsWhatHasRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -62,11 +77,16 @@ func TestMemorySweepsWhatHasRunOut(t *testing.T) {
 			var batch []dedup.Claim
 			for i := range 1000 {
 				hash := fmt.Sprintf("swept-%d-%d", round, i)
-				batch = append(batch, first(hash, rootA))
+				batch = append(batch, first(hash, at("recon.main", int32(round), int64(i))))
 				reserve(t, m, hash, rootA, 0)
 			}
 			if _, err := m.Claim(t.Context(), time.Second, batch); err != nil {
 				t.Fatal(err)
+			}
+			for _, c := range batch {
+				if got := stored(t, m, c.Hash); got.Root != c.Root {
+					t.Fatalf("%s was claimed by %s and holds %q", c.Hash, c.Root, got)
+				}
 			}
 			time.Sleep(2 * time.Hour)
 		}

@@ -3,10 +3,7 @@ package dedup_test
 import (
 	"context"
 	"errors"
-	"net"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,103 +138,6 @@ func TestRealRedisWithoutTheScriptGetsItAgain(t *testing.T) {
 	s.ForgetScript(t)
 	if a, err := s.MarkSettled(t.Context(), dedup.Mark{Hash: c.Hash, Root: rootA}); err != nil || a.Refused {
 		t.Errorf("mark: got %+v, %v", a, err)
-	}
-}
-
-// Pitfalls L26, R4: the server did it and the answer was lost. That is an error, not "somebody else's": asked again,
-// the record finds its own claim, its own settlement, its own reservation.
-func TestRealRedisAnswerThatIsLostIsAskedAgain(t *testing.T) {
-	u, err := url.Parse(testkit.Redis(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := newProxy(t, u.Host)
-	u.Host = proxy.addr
-	s := openReal(t, u.String())
-	c := first("answer-lost", rootA)
-	lose := func(to string, call func() error) {
-		t.Helper()
-		proxy.lose.Store(&to)
-		if err := call(); !errors.Is(err, dedup.ErrUnavailable) {
-			t.Fatalf("with its answer lost: got %v, want ErrUnavailable", err)
-		}
-	}
-	lose(c.Hash, func() error { _, err := s.Claim(t.Context(), time.Minute, []dedup.Claim{c}); return err })
-	wantVerdict(t, s, c, dedup.Resumed)
-	lose(c.Hash, func() error { return s.Settle(t.Context(), []dedup.Settlement{{Claim: c, State: dedup.Dead}}) })
-	settle(t, s, dedup.Settlement{Claim: c, State: dedup.Dead})
-	if got := stored(t, s, c.Hash); got.State != dedup.Dead {
-		t.Errorf("settled twice as dead, stored %q", got)
-	}
-	env := envelope.EnvelopeID(rootA, 0)
-	r := dedup.Reservation{Hash: c.Hash, EnvelopeID: env, ReplayID: envelope.ReplayID(env), Root: rootA}
-	lose("evalsha", func() error { _, err := s.Reserve(t.Context(), r); return err })
-	if a := reserve(t, s, c.Hash, rootA, 0); !a.AlreadyMine {
-		t.Errorf("reserved with the answer lost, asked again: got %+v", a)
-	}
-}
-
-// proxy stands between a client and a server; it can take away one answer and the connection with it.
-type proxy struct {
-	addr string
-	lose atomic.Pointer[string] // a text in the request whose answer is lost
-}
-
-func newProxy(t *testing.T, server string) *proxy {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	p := &proxy{addr: l.Addr().String()}
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			to, err := net.Dial("tcp", server)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			go p.serve(client, to)
-		}
-	}()
-	return p
-}
-
-func (p *proxy) serve(client, server net.Conn) {
-	defer client.Close()
-	defer server.Close()
-	var losing atomic.Bool
-	go func() {
-		defer server.Close()
-		buf := make([]byte, 64<<10)
-		for {
-			n, err := client.Read(buf)
-			if err != nil {
-				return
-			}
-			if text := p.lose.Load(); text != nil && strings.Contains(string(buf[:n]), *text) {
-				losing.Store(true)
-				p.lose.Store(nil)
-			}
-			if _, err := server.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-	}()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := server.Read(buf)
-		if err != nil || losing.Load() {
-			return
-		}
-		if _, err := client.Write(buf[:n]); err != nil {
-			return
-		}
 	}
 }
 

@@ -27,7 +27,7 @@ type Settlement struct {
 }
 
 // keeps tells whether what is stored must stay as it is.
-func (s Settlement) keeps(stored Value) bool {
+func (s *Settlement) keeps(stored Value) bool {
 	switch {
 	case stored.State == "":
 		return false
@@ -43,7 +43,7 @@ func (s Settlement) keeps(stored Value) bool {
 }
 
 // value is what the settlement writes.
-func (s Settlement) value(now time.Time) Value {
+func (s *Settlement) value(now time.Time) Value {
 	v := s.Claim.value(now)
 	v.State = s.State
 	if o := s.Owner; o != nil {
@@ -53,7 +53,7 @@ func (s Settlement) value(now time.Time) Value {
 }
 
 // life is how long that value is kept.
-func (s Settlement) life(now time.Time, ttl time.Duration) time.Duration {
+func (s *Settlement) life(now time.Time, ttl time.Duration) time.Duration {
 	if s.State != Waiting {
 		return ttl
 	}

@@ -12,20 +12,16 @@ import (
 // swapScript is the one script of the store: all keys hold what is expected, or nothing is written.
 //
 //	KEYS     keys of one hash tag; the first is written
-//	ARGV     what each key is expected to hold, "" for no key, and one blank for an empty text; a longer expectation
-//	         that ends in a blank leaves open what follows it (the time of a claim, which every renewal changes)
+//	ARGV     what each key is expected to hold, "" for no key; an expectation that ends in a blank leaves open what
+//	         follows it (the time of a claim, which every renewal changes)
 //	         then the new value ("" deletes) and its life in milliseconds (0: for ever)
 //
 // It answers 1, or what the keys hold.
 var swapScript = redis.NewScript(`
 for i, key in ipairs(KEYS) do
-  local holds, want = redis.call('GET', key), ARGV[i]
-  if holds == '' then
-    holds = ' '
-  end
-  holds = holds or ''
+  local holds, want = redis.call('GET', key) or '', ARGV[i]
   local same = holds == want
-  if not same and #want > 1 and string.sub(want, -1) == ' ' then
+  if not same and string.sub(want, -1) == ' ' then
     same = string.sub(holds, 1, #want) == want
   end
   if not same then
@@ -90,7 +86,8 @@ func texts(list []any) []string {
 	return out
 }
 
-// present is the text of a key that is there: an empty one reads as a blank, so that it is not taken for no key.
+// present is the text of a key that is there: an empty one reads as a blank, which is no value, so that it is not
+// taken for no key.
 func present(text string) string {
 	if text == "" {
 		return " "

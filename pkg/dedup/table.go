@@ -78,7 +78,7 @@ func judge(stored Value, replayID string, c Claim) (Answer, Claim) {
 
 // trusted is the trust rule: the replay key of the claim's letter names this replay, or the store has already seen
 // this root at this generation or beyond (a late copy).
-func (c Claim) trusted(stored Value, replayID string) bool {
+func (c *Claim) trusted(stored Value, replayID string) bool {
 	if c.checkLineage("") != nil {
 		return false
 	}
@@ -88,7 +88,7 @@ func (c Claim) trusted(stored Value, replayID string) bool {
 
 // namesItsLetter tells whether the envelope id is the one that the claimed root and generation come from; without
 // this a true replay's ids could lend belief to any root.
-func (c Claim) namesItsLetter() bool {
+func (c *Claim) namesItsLetter() bool {
 	return c.Replay != "" && c.Generation > 0 && c.Envelope == envelope.EnvelopeID(c.Root, c.Generation-1)
 }
 
@@ -139,7 +139,7 @@ func decideOtherRoot(stored Value, c Claim) Verdict {
 }
 
 // value is what a taken claim writes.
-func (c Claim) value(now time.Time) Value {
+func (c *Claim) value(now time.Time) Value {
 	return Value{State: Claimed, Root: c.Root, Generation: c.Generation, Attempt: c.Attempt, Digest: c.Digest, At: c.At, Time: now}
 }
 
