@@ -141,7 +141,8 @@ func (l *loop) drain(m map[string][]int32, done func()) {
 		return
 	}
 	for _, part := range parts {
-		part.drain = one
+		part.drains = append(part.drains, one)
+		part.draining = true
 	}
 	l.unstart()
 }
@@ -149,21 +150,27 @@ func (l *loop) drain(m map[string][]int32, done func()) {
 // unstart takes what has not begun of draining partitions out of every queue. Claims that it holds stay: at the same
 // position the next owner takes them over.
 func (l *loop) unstart() {
-	l.toStart = l.cull(l.toStart, func(d *delivery) { l.leaveLane(d) })
-	l.toWrite = l.cull(l.toWrite, nil)
-	l.toClaim = l.cull(l.toClaim, nil)
+	// Those behind first: a lane would hand out the next one in the middle of the queue that is being culled.
 	for key, behind := range l.lanes.busy {
-		l.lanes.busy[key] = l.cull(behind, nil)
+		was := len(behind)
+		l.cull(&behind, nil)
+		l.lanes.busy[key], l.lanes.wait = behind, l.lanes.wait-was+len(behind)
 	}
+	l.cull(&l.toStart, func(d *delivery) { l.leaveLane(d) })
+	l.cull(&l.toWrite, nil)
+	l.cull(&l.toClaim, nil)
 	for _, h := range l.holds {
 		h.drop(func(d *delivery) bool { return d.part.ending() })
 	}
 }
 
 // cull drops the deliveries of ending partitions from a queue, and keeps the order of the others.
-func (l *loop) cull(queue []*delivery, also func(*delivery)) []*delivery {
-	kept := make([]*delivery, 0, len(queue))
-	for _, d := range queue {
+// What a dropped one sends on comes behind them: letting go of a delivery adds to the queues.
+func (l *loop) cull(queue *[]*delivery, also func(*delivery)) {
+	old := *queue
+	*queue = nil
+	var kept []*delivery
+	for _, d := range old {
 		if !d.part.ending() {
 			kept = append(kept, d)
 			continue
@@ -173,11 +180,11 @@ func (l *loop) cull(queue []*delivery, also func(*delivery)) []*delivery {
 		}
 		l.drop(d)
 	}
-	return kept
+	*queue = append(kept, *queue...)
 }
 
 // ending tells that nothing new may begin for the assignment.
-func (p *partition) ending() bool { return p.gone || p.drain != nil }
+func (p *partition) ending() bool { return p.gone || p.draining }
 
 // drained tells those who wait that a draining partition has nothing left in hand or unmarked.
 func (l *loop) drained() {
@@ -185,12 +192,10 @@ func (l *loop) drained() {
 		return
 	}
 	for _, part := range l.parts {
-		if part.drain == nil || part.inHand > 0 || part.window.ready() {
+		if len(part.drains) == 0 || part.inHand > 0 || part.window.ready() {
 			continue
 		}
-		done := part.drain
-		part.drain = func() {}
-		done()
+		part.drainedAll()
 	}
 }
 
@@ -220,8 +225,14 @@ func (l *loop) leaveAll() {
 func (l *loop) forget(part *partition) {
 	part.gone = true
 	part.cancel()
-	if part.drain != nil {
-		part.drain()
-	}
+	part.drainedAll()
 	delete(l.parts, part.source)
+}
+
+// drainedAll tells everybody who waits for the drain.
+func (p *partition) drainedAll() {
+	for _, done := range p.drains {
+		done()
+	}
+	p.drains = nil
 }

@@ -139,10 +139,11 @@ func (l *loop) renewed(d *delivery, a dedup.Answer) {
 
 // judge follows the store's answer: to the lane, to the end that the record had already, or to another way.
 func (l *loop) judge(d *delivery, a dedup.Answer) {
-	if d.part.gone {
+	if d.part.ending() {
 		l.drop(d)
 		return
 	}
+	d.lost = false // of an earlier claim
 	if d.claim.Replay != "" && !a.Trusted {
 		l.e.observe(Event{Kind: Untrusted, At: l.now, Record: d.at, Root: d.retry.Root})
 		d.untrust(l.now)

@@ -86,6 +86,10 @@ func (e *Engine) readTier(d *delivery, ours []kgo.RecordHeader, now time.Time) {
 	if said.FirstSeen.IsZero() {
 		said.FirstSeen = now.UTC()
 	}
+	// A letter that the generation does not come from can be confirmed by nobody.
+	if said.Generation < 1 || said.Envelope != envelope.EnvelopeID(said.Root, said.Generation-1) {
+		said.Envelope, said.Replay = "", ""
+	}
 	e.clamp(&said, d.at, now)
 	d.retry = said
 }
@@ -154,7 +158,7 @@ func (l *loop) admit(p *poll) {
 	for i := range p.batches {
 		b := &p.batches[i]
 		part := l.parts[b.source]
-		if part == nil || part.gone {
+		if part == nil || part.ending() {
 			continue // fetched for an assignment that is over
 		}
 		for j := range b.ds {

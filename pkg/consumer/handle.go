@@ -39,6 +39,11 @@ func (l *loop) start() {
 			l.drop(d)
 			continue
 		}
+		if d.lost { // while it waited for its key: whoever has the claim now decides
+			l.leaveLane(d)
+			l.again(d)
+			continue
+		}
 		d.step = stepHandle
 		l.hold(d)
 		l.running++
@@ -139,6 +144,10 @@ func (l *loop) again(d *delivery) {
 		d.counted = false
 		l.unsettled--
 		d.part.inHand--
+	}
+	if d.part.ending() {
+		l.drop(d)
+		return
 	}
 	l.toClaim = append(l.toClaim, d)
 }

@@ -50,14 +50,15 @@ type source struct {
 // partition is one assignment of a source: its window, and what is at work for it.
 type partition struct {
 	source
-	window *window
-	tier   bool
-	ctx    context.Context // ends with the assignment
-	cancel context.CancelFunc
-	paused bool
-	inHand int    // deliveries from handler to done
-	drain  func() // called once nothing is in hand; nil: not draining
-	gone   bool   // revoked, lost, or the process stops: nothing of it moves on
+	window   *window
+	tier     bool
+	ctx      context.Context // ends with the assignment
+	cancel   context.CancelFunc
+	paused   bool
+	inHand   int      // deliveries from handler to done
+	draining bool     // nothing new may begin
+	drains   []func() // wait until nothing is in hand: a stop and a revoke may drain at once
+	gone     bool     // revoked, lost, or the process stops: nothing of it moves on
 }
 
 // coordinates name the partition in events; the offset says nothing.
@@ -189,7 +190,7 @@ func (l *loop) let(d *delivery) {
 	for behind := l.hashes[hash]; len(behind) > 0; {
 		next := behind[0]
 		behind = behind[1:]
-		if next.part.gone {
+		if next.part.ending() {
 			l.drop(next)
 			continue
 		}

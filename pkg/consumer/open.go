@@ -45,6 +45,7 @@ func (e *Engine) open(ctx context.Context) error {
 		e.producer = e.wrap(e.producer)
 	}
 	if err := e.openJournal(ctx, base); err != nil {
+		close(e.loopEnded) // the loop never begins: a callback that asks it must not wait
 		e.client.CloseAllowingRebalance()
 		return err
 	}
