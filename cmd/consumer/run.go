@@ -125,8 +125,8 @@ func (b *books) Close() {
 // newLogger writes JSON lines to standard error.
 func newLogger() (*zap.Logger, error) {
 	cfg := zap.NewProductionConfig()
-	cfg.Sampling = nil           // evidence is not sampled
-	cfg.DisableStacktrace = true // an error says what was tried on what; where in the code is of no use to who reads it
+	cfg.Sampling = nil                                    // evidence is not sampled
+	cfg.DisableStacktrace, cfg.DisableCaller = true, true // an error says what was tried on what; where in the code is of no use to who reads it
 	cfg.EncoderConfig.EncodeTime = func(t time.Time, enc zapcore.PrimitiveArrayEncoder) { enc.AppendString(envelope.FormatTime(t)) }
 	cfg.EncoderConfig.TimeKey = "at"
 	return cfg.Build()

@@ -75,7 +75,7 @@ func (e *Engine) onCommit(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg
 				e.committed.Store(true)
 			}
 			if thrownOut(p.ErrorCode) {
-				e.loop.inbox.leave(func(m *mail) { m.calls = append(m.calls, e.loop.leaveAll) })
+				e.loop.inbox.leave(func(m *mail) { m.calls = append(m.calls, func() { e.loop.leaveAll(Lost) }) })
 				return
 			}
 		}
@@ -213,13 +213,13 @@ func (l *loop) leave(m map[string][]int32, why Kind) {
 	l.e.assigned.Store(int64(len(l.parts)))
 }
 
-// leaveAll ends every assignment: the broker has thrown this member out.
-func (l *loop) leaveAll() {
+// leaveAll ends every assignment: the broker has thrown this member out, or the engine stops.
+func (l *loop) leaveAll(why Kind) {
 	all := make(map[string][]int32)
 	for src := range l.parts {
 		all[src.topic] = append(all[src.topic], src.partition)
 	}
-	l.leave(all, Lost)
+	l.leave(all, why)
 }
 
 func (l *loop) forget(part *partition) {

@@ -150,7 +150,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	polling.Wait()
 	e.stopWork()
 	e.pool.stop()
-	e.ask(func() { e.loop.leaveAll() })
+	e.ask(func() { e.loop.leaveAll(Revoked) })
 	close(loopDone)
 	looping.Wait()
 	close(e.loopEnded)

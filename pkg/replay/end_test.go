@@ -72,6 +72,14 @@ func TestRunThatLosesItsLeaseStops(t *testing.T) {
 type leaseless struct {
 	dedup.Store
 	cancel context.CancelCauseFunc
+	before func() // a reservation
+}
+
+func (s *leaseless) Reserve(ctx context.Context, r dedup.Reservation) (dedup.ReserveAnswer, error) {
+	if s.before != nil {
+		s.before()
+	}
+	return s.Store.Reserve(context.WithoutCancel(ctx), r)
 }
 
 func (s *leaseless) AcquireLease(ctx context.Context, owner string) (*dedup.Lease, error) {
@@ -80,6 +88,20 @@ func (s *leaseless) AcquireLease(ctx context.Context, owner string) (*dedup.Leas
 }
 
 func (s *leaseless) lose() { s.cancel(dedup.ErrLeaseLost) }
+
+// A letter that is in hand when the lease goes is cut off: somebody else may be at it by now.
+func TestLetterInHandIsCutOffWhenTheLeaseGoes(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.deadOf(1, 1)
+		p := w.plan()
+		lost := &leaseless{Store: w.store}
+		lost.before = lost.lose
+		report, err := w.runner(func(c *replay.Config) { c.Store = lost }).Run(t.Context(), nil, p)
+		if !errors.Is(err, dedup.ErrLeaseLost) || report.Count(replay.EndFailed) != 1 || len(w.all(w.names.Main())) != 0 {
+			t.Errorf("%s and %v, want the letter cut off and nothing on main", report.Line(), err)
+		}
+	})
+}
 
 // The first interrupt finishes what is in hand, prints counts, and the same plan goes on.
 func TestInterruptedRunFinishesWhatIsInHandAndContinues(t *testing.T) {

@@ -102,11 +102,14 @@ func (w *world) live(p *replay.Plan, l *life) (*replay.Report, error) {
 	return w.runner(func(c *replay.Config) { c.Store, c.Producer, c.Journal = m, m, m }).Run(w.t.Context(), nil, p)
 }
 
-// Pitfalls R1, R20, R32, R33, R36: a run of 200 letters is killed before or after any of its steps; the same plan run
+// Pitfalls R1, R20, R32, R33, R36: a run of many letters is killed before or after any of its steps; the same plan run
 // again completes it. Every letter has one state, one piece of evidence, and one record that a consumer accepts, whether
 // the consumer worked in between or not.
 func TestRunKilledAtAnyStepIsCompletedByTheSamePlan(t *testing.T) {
-	const letters = 200
+	letters := 200
+	if testing.Short() {
+		letters = 60
+	}
 	for i, kind := range []string{"reserve", "main", "evidence", "disposition"} {
 		for _, done := range []bool{false, true} {
 			n, consumed := 1+rand.IntN(letters), (i%2 == 0) == done
@@ -139,7 +142,11 @@ func TestRunKilledAtAnyStepIsCompletedByTheSamePlan(t *testing.T) {
 
 // The same over many random lives in a row, with consumers that post or fail in between and new plans for what failed.
 func TestRunsKilledAtRandomLoseAndDoubleNothing(t *testing.T) {
-	for range 6 {
+	seeds := 6
+	if testing.Short() {
+		seeds = 3
+	}
+	for range seeds {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))

@@ -1,15 +1,12 @@
 package replay_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/shopspring/decimal"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -151,93 +148,36 @@ func TestTraceTellsOneRecordsWholeLife(t *testing.T) {
 	})
 }
 
-func TestPagesSayWhatAPersonNeeds(t *testing.T) {
+// Headers that name a replay which nobody made do not put a stranger's record into a life.
+func TestTraceBelievesNoInventedReplay(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		evil := w.letter(3, "ACME", func(l *envelope.Letter) { l.ErrorDetail = "no \x1b[31mmapping\x07" })
-		w.dead(w.letter(0, "ACME"), w.letter(1, "BETA"), w.letter(2, "ACME", invalid), evil)
-		now := time.Date(2000, 1, 2, 3, 0, 2, 0, time.UTC)
-		f := w.fold()
-		c, _ := f.Case(evil.EnvelopeID)
-		opened, entry, err := w.runner().Check(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
+		root := envelope.Coordinates{Topic: w.names.Main(), Partition: 1}
+		forged := envelope.Retry{Root: root, Generation: 3, Replay: envelope.ReplayID(envelope.EnvelopeID(root, 0)), Envelope: envelope.EnvelopeID(root, 0)}
+		w.write(
+			&kgo.Record{Topic: w.names.Main(), Partition: 1, Value: value(1, "ACME")},
+			&kgo.Record{Topic: w.names.Main(), Partition: 1, Value: value(8, "ACME"), Headers: forged.Append(nil)},
+			&kgo.Record{Topic: w.names.Tier(short[0]), Partition: 1, Value: value(9, "ACME")},
+		)
+		cfg := replay.TraceConfig{Topics: w.names, Options: w.options()}
+		life, err := replay.Trace(t.Context(), cfg, root.String())
+		if err != nil || len(life.Moments) != 1 || life.Moments[0].SourceHash != "hash-000001" {
+			t.Errorf("%+v, %v; want the root's own record alone", life, err)
 		}
-		var pages [5]strings.Builder
-		replay.PrintOverview(&pages[0], f.Overview(), now)
-		replay.PrintCases(&pages[1], slices.Collect(f.All()), now)
-		replay.PrintLetter(&pages[2], c, opened, entry)
-		p := w.plan()
-		replay.PrintPlan(&pages[3], p)
-		report := w.run(p, replay.ExitIncomplete)
-		replay.PrintReport(&pages[4], report)
-		for i, want := range [][]string{
-			{"open", "4", "POISON_MESSAGE", "(1d03h)", "EUR open: debit 0.00, credit 35.50, amounts 3", "unreadable amounts open: 1"},
-			{evil.EnvelopeID, "unreadable", "13.50", "recon.main/1@0", "4 letters"},
-			{"status         open", "\uFFFD[31mmapping\uFFFD", "integrity", "temporal", "no calendar", "a replay would now: reinject"},
-			{"DRY RUN: nothing is changed", "STILL_INVALID", "EUR to come back: debit 0.00, credit 35.50, amounts 3", "selected 4 = reinject 3 + complete 0 + confirm 0 + suppress 0 + refuse 1"},
-			{"refused  STILL_INVALID        1  AMOUNT_INVALID", "selected 4 = reinjected 3 + suppressed 0 + quarantined 0 + refused 1 + failed 0 + untouched 0\n", "EUR reinjected: debit 0.00, credit 35.50, amounts 3"},
-		} {
-			page := pages[i].String()
-			for _, part := range want {
-				if !strings.Contains(page, part) {
-					t.Errorf("page %d does not say %q:\n%s", i, part, page)
-				}
+		stray, err := replay.Trace(t.Context(), cfg, "hash-000009")
+		if err != nil || len(stray.Moments) != 1 || stray.Moments[0].Detail == "" {
+			t.Fatalf("%+v, %v; want the tier's record, and what is wrong with it", stray, err)
+		}
+		if len(stray.Stored)+len(stray.Posted) != 0 {
+			t.Errorf("stored %v and posted %v, want nothing where nobody can be asked", stray.Stored, stray.Posted)
+		}
+		var last int64
+		cfg.Progress = func(read, total int64) {
+			if last = read; total != 3 {
+				t.Errorf("progress of %d, want 3", total)
 			}
-			if strings.ContainsAny(page, "\x1b\x07") {
-				t.Errorf("page %d lets a letter steer the terminal", i)
-			}
+		}
+		if _, err := replay.Trace(t.Context(), cfg, "hash-000001"); err != nil || last != 3 {
+			t.Errorf("progress ended at %d (%v), want 3", last, err)
 		}
 	})
-}
-
-func TestOnlyTheCountItselfConfirms(t *testing.T) {
-	for typed, want := range map[string]bool{"12\n": true, " 12 \n": true, "12": true, "\n": false, "": false, "1\n2\n": false, "y\n": false, "012\n": false, "13\n": false} {
-		var asked strings.Builder
-		if got := replay.ConfirmCount(strings.NewReader(typed), &asked, 12); got != want || !strings.Contains(asked.String(), "(12)") {
-			t.Errorf("%q: got %t, want %t; asked %q", typed, got, want, &asked)
-		}
-	}
-}
-
-func TestFiguresHaveTheDecimalsOfTheirCurrency(t *testing.T) {
-	for _, row := range []struct{ amount, currency, want string }{
-		{"12.5", "EUR", "12.50"},
-		{"0", "EUR", "0.00"},
-		{"-7", "USD", "-7.00"},
-		{"1200", "JPY", "1200"},
-		{"1.5", "KWD", "1.500"},
-		{"9007199254740993.01", "EUR", "9007199254740993.01"},
-		{"3.5", "ZZZ", "3.5"},
-	} {
-		if got := replay.Figure(decimal.RequireFromString(row.amount), row.currency); got != row.want {
-			t.Errorf("%s %s: got %s, want %s", row.amount, row.currency, got, row.want)
-		}
-	}
-}
-
-func TestExitCodesFollowTheContract(t *testing.T) {
-	for _, row := range []struct {
-		err  error
-		want replay.Exit
-	}{
-		{nil, 0},
-		{errors.New("other"), 1},
-		{fmt.Errorf("x: %w", replay.ErrUsage), 2},
-		{replay.ErrNothing, 3},
-		{replay.ErrIncomplete, 4},
-		{fmt.Errorf("%w: %w", replay.ErrStopped, dedup.ErrUnavailable), 5},
-		{fmt.Errorf("%w: %w", replay.ErrStopped, dedup.ErrLeaseLost), 5},
-		{replay.ErrInterrupted, 6},
-		{context.Canceled, 6},
-		{replay.ErrPlanExpired, 7},
-		{replay.ErrPlanChanged, 7},
-		{&dedup.LeaseHeldError{Owner: "x"}, 8},
-		{dedup.ErrMemoryLost, 9},
-		{dedup.ErrEvicting, 9},
-		{replay.ErrPrecondition, 9},
-	} {
-		if got := replay.ExitOf(row.err); got != row.want {
-			t.Errorf("%v: exit %d, want %d", row.err, got, row.want)
-		}
-	}
 }

@@ -62,6 +62,32 @@ func change(line []byte) []byte {
 	return changed
 }
 
+// Pitfall R53: figures beyond what a float holds survive list, plan, file and report.
+func TestLargeAmountsSurviveToTheCent(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		amount := func(s string) func(*envelope.Letter) {
+			return func(l *envelope.Letter) {
+				l.Original.Value = bytes.Replace(l.Original.Value, []byte(`"amount":"1`), []byte(`"amount":"`+s+`","was":"1`), 1)
+			}
+		}
+		w.dead(w.letter(0, "ACME", amount("9007199254740993.01")), w.letter(1, "ACME", amount("-900719925474099301.99")), w.letter(2, "ACME", amount("0.1")))
+		back, err := replay.DecodePlan(encode(t, w.plan()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := w.run(back, replay.ExitDone)
+		for name, totals := range map[string]replay.Totals{"plan": back.Totals, "report": report.Totals(), "fold": replay.TotalsOf(w.fold().All())} {
+			eur := totals.Currencies["EUR"]
+			if got, want := replay.Figure(eur.Credit, "EUR"), "9007199254740993.11"; got != want {
+				t.Errorf("%s: credit %s, want %s", name, got, want)
+			}
+			if got, want := replay.Figure(eur.Debit, "EUR"), "900719925474099301.99"; got != want {
+				t.Errorf("%s: debit %s, want %s", name, got, want)
+			}
+		}
+	})
+}
+
 func TestWhatIsNoPlanIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.deadOf(1, 1)
@@ -145,6 +171,57 @@ func TestPlanChangedBySomethingElseIsNotBegun(t *testing.T) {
 					t.Errorf("%d records on main, want %d as before", got, before)
 				}
 			})
+		})
+	}
+}
+
+// A file that was made by hand names a letter twice: nothing is begun.
+func TestPlanThatNamesALetterTwiceIsNotBegun(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.deadOf(1, 1)
+		p := w.plan()
+		p.Entries = append(p.Entries, p.Entries[0])
+		p = resealed(t, p)
+		w.run(p, replay.ExitPlan)
+		if got := len(w.all(w.names.Main())); got != 0 {
+			t.Errorf("%d records on main, want none", got)
+		}
+	})
+}
+
+// resealed is the plan that its content makes, as somebody with the tool could write it.
+func resealed(t *testing.T, p *replay.Plan) *replay.Plan {
+	t.Helper()
+	var says string
+	if err := p.Verify(); err == nil {
+		t.Fatal("the changed plan still has its id")
+	} else if _, says, _ = strings.Cut(err.Error(), "has the id "); len(says) < 64 {
+		t.Fatalf("the error does not name the id: %v", err)
+	}
+	p.ID = says[:64]
+	if err := p.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// What a plan says of a letter must be what the DLQ says: a plan made by hand with other figures is not begun.
+func TestPlanWithOtherFiguresIsNotBegun(t *testing.T) {
+	for name, change := range map[string]func(*replay.Entry){
+		"amount":   func(e *replay.Entry) { e.Amount = "1" },
+		"currency": func(e *replay.Entry) { e.Currency = "USD" },
+		"entity":   func(e *replay.Entry) { e.Entity = "BETA" },
+		"hash":     func(e *replay.Entry) { e.SourceHash = "hash-of-another" },
+		"root":     func(e *replay.Entry) { e.Root.Offset++ },
+	} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.deadOf(1, 1)
+			p := w.plan()
+			change(&p.Entries[0])
+			p = resealed(t, p)
+			if _, err := w.runner().Run(t.Context(), nil, p); replay.ExitOf(err) != replay.ExitPlan {
+				t.Errorf("another %s: %v, want exit 7", name, err)
+			}
 		})
 	}
 }

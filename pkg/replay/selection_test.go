@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
+	"recon/pkg/period"
 	"recon/pkg/replay"
 )
 
@@ -67,6 +69,39 @@ func TestEveryFlagNarrowsTheSelection(t *testing.T) {
 		}
 		if err := row.fits.ValidateForWriting(); err != nil && name != "exclude id" {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// With a calendar a period is the calendar's, by entity; without one it is the month of the accounting date.
+func TestPeriodIsTheCalendars(t *testing.T) {
+	file, err := os.ReadFile("../period/testdata/calendar.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calendar, err := period.Load("calendar.yaml", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := letterOf(0, 0, 0)
+	for _, row := range []struct {
+		entity, booking, period string
+		calendar                *period.Calendar
+		want                    bool
+	}{
+		{"ACME-DE", "2026-11-30", "2026-11", calendar, true},
+		{"ACME-DE", "2026-11-30", "2026-12", calendar, false},
+		{"ACME-BR", "2018-03-01", "2018", calendar, true},
+		{"ACME-BR", "2018-03-01", "2018-03", calendar, false},
+		{"ACME-BR", "2018-03-01", "2018-03", nil, true},
+		{"UNKNOWN", "2018-03-01", "2018", calendar, false},
+		{"ANY", "", "2000-01", nil, true}, // the day first seen
+	} {
+		l.Message.LedgerEntity, l.Message.BookingDate = row.entity, row.booking
+		c, _ := foldOf(fact{letter: l}).Case(l.EnvelopeID)
+		sel := replay.Selection{Periods: []string{row.period}, Calendar: row.calendar}
+		if got := sel.Match(c); got != row.want {
+			t.Errorf("%+v: fits %t, want %t", row, got, row.want)
 		}
 	}
 }

@@ -99,6 +99,7 @@ func heldOf(names topics.Names, r *kgo.Record) (Held, error) {
 		Tier: strings.TrimPrefix(r.Topic, names.TierPrefix()),
 	}
 	if said.Root.IsZero() {
+		h.Facts = m.Facts()
 		return h, fmt.Errorf("header %s is missing or malformed", envelope.HeaderRoot)
 	}
 	m.Identify(said.Root)
