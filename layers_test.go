@@ -22,14 +22,14 @@ var floors = [][]string{
 	{"internal/observe", "internal/sandbox"},
 	{"internal/config", "internal/testkit", "internal/testkit/containers"},
 	{"internal/demo"},
-	{"cmd/consumer", "cmd/replayer", "bench", "examples/ingester"},
+	{"cmd/consumer", "cmd/replayer", "bench", "examples/ingester", "examples/samples"},
 }
 
 // owners names, for what only some packages may know, those packages. Tests may know everything but container clients.
 var owners = map[string][]string{
 	"github.com/redis/go-redis/v9":                {"pkg/dedup"},
 	"database/sql":                                {"pkg/ledger"},
-	"github.com/jackc/pgx/v5":                     {"pkg/ledger", testkit},
+	"github.com/jackc/pgx/v5":                     {"pkg/ledger", testkit, "examples/samples"}, // the last makes a schema of its own
 	"modernc.org/sqlite":                          {"pkg/ledger"},
 	"github.com/twmb/franz-go/pkg/kfake":          {"internal/sandbox", testkit},
 	"github.com/prometheus/client_golang":         {"internal/observe"},

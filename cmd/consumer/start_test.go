@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -187,7 +186,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatal(fmt.Sprintf("waited two minutes: %s", what))
+			t.Fatalf("waited two minutes: %s", what)
 		}
 	}
 }
