@@ -124,6 +124,12 @@ type alarmJSON struct {
 	Text  string `json:"text"`
 }
 
+// standings are the outcomes as members.
+var standings = map[audit.Standing]string{
+	audit.AsPosted: "posted", audit.AsResolved: "resolved", audit.AsJournaled: "journal_posted", audit.AsQuarantined: "awaiting_journal",
+	audit.AsSuppressed: "suppressed", audit.AsOpen: "open", audit.AsWaiting: "waiting",
+}
+
 func evidenceOf(e *audit.Evidence, r *audit.Result) evidenceJSON {
 	out := evidenceJSON{
 		At: envelope.FormatTime(e.At), Closes: r.Closes(), Intact: e.Trail.Intact(), Chains: len(e.Trail.Chains),
@@ -134,10 +140,8 @@ func evidenceOf(e *audit.Evidence, r *audit.Result) evidenceJSON {
 		Alarms:     each(r.Alarms, func(a audit.Alarm) alarmJSON { return alarmJSON{a.Root.String(), a.Grave, a.Text} }),
 		BelowStart: make(map[string]int), Copies: r.Copies,
 	}
-	for s := range r.By {
-		if standing := audit.Standing(s); standing != audit.AsMissing {
-			out.By[standing.String()] = talliesOf(r.By[s])
-		}
+	for standing, name := range standings {
+		out.By[name] = talliesOf(r.By[standing])
 	}
 	for p, n := range r.BelowStart {
 		out.BelowStart[strconv.Itoa(int(p))] = n

@@ -45,7 +45,7 @@ func TestRealReplayThatFailsAgainIsANewLetter(t *testing.T) {
 	}
 	p.stop() // so that the cause can come back after the gates were asked
 	run(replayArgs("--all", "--yes")...).want(t, replay.ExitDone, "reinjected 1")
-	p.sql("DELETE FROM currencies WHERE code = 'SEK'")
+	p.sql("DELETE FROM currencies WHERE currency = 'SEK'")
 	p.consume()
 	p.awaitLetters(1, replay.Replaced)
 	list := run("list", "--output=jsonl").want(t, replay.ExitDone)

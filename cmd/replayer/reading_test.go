@@ -10,12 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	main "recon/cmd/replayer"
-	"recon/pkg/dedup"
 	"recon/pkg/envelope"
-	"recon/pkg/fault"
 	"recon/pkg/replay"
 	"recon/pkg/topics"
 )
@@ -163,52 +158,4 @@ func TestPlansThatMustNotBeExecutedExit7(t *testing.T) {
 	}
 	write(bytes.Replace(good, []byte(`"1000"`), []byte(`"9000"`), 1))
 	run("replay", "--plan", file, "--yes").want(t, replay.ExitPlan, "no longer holds")
-}
-
-func TestOutputOfARunIsWhatMachinesRelyOn(t *testing.T) {
-	s := newShelf(t)
-	s.fill()
-	f, err := replay.Read(t.Context(), []kgo.Opt{kgo.SeedBrokers(s.addrs...)}, s.names, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &replay.Report{PlanID: "plan-1", RunID: "run-1", Started: noon, Ended: noon.Add(time.Second)}
-	for c := range f.All() {
-		x := replay.Result{Case: c, Ending: replay.EndReinjected}
-		switch c.Status() {
-		case replay.Open:
-			x.Ending, x.Code, x.Fact = replay.EndRefused, fault.FailedCauseNotFixed, "not mapped"
-		case replay.Confirmed:
-			x.Earlier = true
-		}
-		r.Results = append(r.Results, x)
-	}
-	after := r.After()
-	for _, form := range []string{"json", "jsonl"} {
-		var out bytes.Buffer
-		if err := main.ReportJSON(form, r, &after, &out); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, "report."+form, out.String())
-	}
-	var out bytes.Buffer
-	if err := main.ReportJSON("json", &replay.Report{}, nil, &out); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "report-nothing.json", out.String())
-}
-
-func TestOutputOfALifeIsWhatMachinesRelyOn(t *testing.T) {
-	root := envelope.Coordinates{Topic: "recon.main", Offset: 1}
-	life := &replay.Life{
-		Key: "hash-000001", Hashes: []string{"hash-000001", "hash-000002"},
-		Moments: []replay.Moment{{Where: root, Written: noon, What: "tier 30s", Root: root, Attempts: 1, Code: "RATE_LIMITED", Due: noon.Add(time.Second), Facts: envelope.Facts{SourceHash: "hash-000001", Currency: "EUR", Amount: "1.5"}}},
-		Stored:  map[string]dedup.Value{"hash-000001": {State: dedup.Posted, Root: root, Attempt: 2, Digest: "0123456789abcdef", At: root, Time: noon}},
-		Posted:  map[string]*envelope.AlreadyPosted{"hash-000001": {Root: root, Digest: "0123456789abcdef", ID: "7", At: noon}},
-	}
-	var out bytes.Buffer
-	if err := main.LifeJSON(life, &out); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "trace.json", out.String())
 }

@@ -56,6 +56,11 @@ end() {
   if running "$1" >/dev/null; then kill -KILL "$pid" 2>/dev/null || true; fi
   for ((tries = 200; tries > 0; tries--)); do running "$1" >/dev/null || break; sleep 0.05; done
   ! running "$1" >/dev/null || die "process $pid of $1 does not end"
+  # Threads that end after their process hold its sockets for a moment more.
+  local port
+  for port in $(cat "$1/ports" 2>/dev/null || true); do
+    for ((tries = 100; tries > 0; tries--)); do listens "$port" || break; sleep 0.02; done
+  done
   rm -f "$1/pid"
 }
 
