@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"recon/pkg/audit"
 	"recon/pkg/consumer"
@@ -63,7 +68,7 @@ func (v *view) event(ev consumer.Event) {
 	default:
 		return
 	}
-	amount, entity := "?", "?"
+	amount, entity := "unreadable", "–"
 	if m := ev.Message; m != nil {
 		if m.HasAmount {
 			amount = m.Amount.StringFixed(2)
@@ -119,6 +124,8 @@ func (v *view) books(r *audit.Result, trail audit.Trail) {
 	v.title("the books, from the topics and the ledger alone")
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	fmt.Fprintln(v.out, outcomes(r))
+	fmt.Fprintln(v.out)
 	if err := r.Print(v.out); err != nil {
 		fmt.Fprintln(v.out, err)
 	}
@@ -127,4 +134,26 @@ func (v *view) books(r *audit.Result, trail audit.Trail) {
 	} else {
 		fmt.Fprintln(v.out, "audit trail:", trail.Findings)
 	}
+}
+
+// outcomes is the table of what became of every record, by outcome and currency.
+func outcomes(r *audit.Result) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(table.Row{"outcome", "currency", "records", "debit", "credit"})
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 1, Align: text.AlignLeft, AlignHeader: text.AlignLeft}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight},
+	})
+	for s := audit.AsPosted; s < audit.AsMissing; s++ {
+		for _, currency := range slices.Sorted(maps.Keys(r.By[s])) {
+			sum := r.By[s][currency]
+			if currency == "" {
+				currency = "unreadable"
+			}
+			t.AppendRow(table.Row{s, currency, sum.Records, replay.Figure(sum.Debit, currency), replay.Figure(sum.Credit, currency)})
+		}
+	}
+	return t.Render()
 }
