@@ -2,12 +2,14 @@ package consumer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"recon/pkg/consumer"
+	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
 )
@@ -156,4 +159,308 @@ func seeds(n uint64) iter.Seq[uint64] {
 			}
 		}
 	}
+}
+
+// keyed is message n on a partition under a key.
+func keyed(n int, partition int32, key string) *kgo.Record {
+	r := message(n)
+	r.Partition, r.Key = partition, []byte(key)
+	return r
+}
+
+// put writes records to main exactly where they say.
+func (w *world) put(recs ...*kgo.Record) {
+	w.t.Helper()
+	for _, r := range recs {
+		r.Topic = w.names.Main()
+	}
+	if err := w.out.ProduceSync(w.t.Context(), recs...).FirstErr(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// assigned waits until somebody has partitions.
+func (w *world) assigned() {
+	w.t.Helper()
+	w.until(time.Minute, "assignment", func() bool { return w.count(consumer.Assigned) > 0 })
+}
+
+func named(name string) []func(*consumer.Config) {
+	return []func(*consumer.Config){func(c *consumer.Config) { c.Instance = name }}
+}
+
+// Pitfalls L14, S2, S5: records that wait behind their key when their partition is revoked are all handed back: none is
+// kept, and none stands still when the partition comes back.
+func TestRecordsBehindTheirKeyAreHandedBackAtARevoke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		w.ledger.script = func(ctx context.Context, _ *envelope.Message) error { return wait(ctx, 20*time.Second) }
+		one := w.start([]func(*consumer.Config){func(c *consumer.Config) { c.Concurrency = 1 }})
+		w.assigned()
+		w.put(keyed(0, 0, "busy"))
+		w.until(time.Minute, "the handler", func() bool { return w.ledger.tries("hash-000000") == 1 })
+		n := 1
+		for p := range int32(partitions) {
+			for range 3 {
+				w.put(keyed(n, p, "same"))
+				n++
+			}
+		}
+		w.until(time.Minute, "lanes", func() bool { return one.Counters().LaneWaiting > 0 })
+		two := w.start(named("two"))
+		w.until(3*time.Minute, "a revoke", func() bool { return w.count(consumer.Revoked) > 0 })
+		two.end(t)
+		w.ledger.setScript(nil)
+		w.until(10*time.Minute, "all posted and committed", func() bool { return w.ledger.posted() == n && w.lag() == 0 })
+		if err := one.Counters().Idle(); err != nil {
+			t.Errorf("idle, and still there: %v", err)
+		}
+		one.end(t)
+	})
+}
+
+// As above, for records of another partition that wait behind a hash.
+func TestRecordsBehindAHashGoOnWhenItsPartitionIsRevoked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		store := &faulty{Store: w.store}
+		w.store = store
+		away := fmt.Errorf("dial: %w", dedup.ErrUnavailable)
+		one := w.start(nil)
+		w.assigned()
+		store.fail.Store(&away)
+		for n := range 2 { // two batches are on the way, and stay there
+			w.put(keyed(1000+n, 1, "on the way"))
+			w.until(time.Minute, "a batch", func() bool { return one.Counters().ClaimsOut == n+1 })
+		}
+		const twins = 5
+		for n := range twins {
+			for _, p := range []int32{int32(n % partitions), int32((n + 1) % partitions)} {
+				w.put(keyed(n, p, "twin"))
+				time.Sleep(time.Second)
+			}
+		}
+		two := w.start(named("two"))
+		w.until(3*time.Minute, "a revoke", func() bool { return w.count(consumer.Revoked) > 0 })
+		store.fail.Store(nil)
+		w.until(10*time.Minute, "all posted and committed", func() bool { return w.ledger.posted() == twins+2 && w.lag() == 0 })
+		for _, m := range []*member{one, two} {
+			if err := m.Counters().Idle(); err != nil {
+				t.Errorf("idle, and still there: %v", err)
+			}
+			m.end(t)
+		}
+	})
+}
+
+// A trail that cannot be begun ends the start; the group, which has assigned partitions by then, does not hold it up.
+func TestTrailThatCannotBeOpenedEndsTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		left := new(atomic.Int64)
+		left.Store(1 << 40)
+		m := w.start(nil, consumer.WithProducer(func(p consumer.Producer) consumer.Producer { return refusing{p, "recon.audit", left, false} }))
+		select {
+		case <-m.done:
+		case <-time.After(10 * time.Minute):
+			t.Fatal("Run still hangs after 10 minutes")
+		}
+		if !errors.Is(m.err, context.DeadlineExceeded) {
+			t.Errorf("Run returned %v, want the broker's answer", m.err)
+		}
+	})
+}
+
+// A stop and a revoke that drain the same partitions at once end as soon as the work in hand has ended.
+func TestStopAndRevokeAtOnceWaitForTheWorkAlone(t *testing.T) {
+	for _, first := range []string{"stop", "revoke"} {
+		t.Run(first+" first", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, short)
+				w.ledger.script = func(ctx context.Context, _ *envelope.Message) error { return wait(ctx, 8*time.Second) }
+				one := w.start([]func(*consumer.Config){func(c *consumer.Config) { c.Grace = time.Minute }})
+				w.assigned()
+				w.put(keyed(0, 0, "a"), keyed(1, 1, "b"), keyed(2, 2, "c"))
+				w.until(time.Minute, "all in hand", func() bool { return len(w.ledger.calls()) == 3 })
+				began := time.Now()
+				if first == "stop" {
+					one.stop()
+				}
+				time.Sleep(500 * time.Millisecond)
+				two := w.start(named("two"))
+				if first == "revoke" {
+					w.until(time.Minute, "a drain", func() bool { return one.Counters().Draining })
+				}
+				one.end(t)
+				if took := time.Since(began); took > 12*time.Second {
+					t.Errorf("the stop took %s for handlers of 8 s", took)
+				}
+				w.until(time.Minute, "lag 0", func() bool { return w.lag() == 0 })
+				if n := len(w.ledger.calls()); n != 3 {
+					t.Errorf("%d attempts, want 3: all were in hand when the stop began", n)
+				}
+				two.end(t)
+			})
+		})
+	}
+}
+
+// slow answers claims late.
+type slow struct {
+	dedup.Store
+	delay atomic.Int64
+}
+
+func (s *slow) Claim(ctx context.Context, lease time.Duration, batch []dedup.Claim) ([]dedup.Answer, error) {
+	answers, err := s.Store.Claim(ctx, lease, batch)
+	time.Sleep(time.Duration(s.delay.Load()))
+	return answers, err
+}
+
+// A claim that is answered while the engine drains begins no attempt.
+func TestNoAttemptBeginsWhileTheEngineDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		store := &slow{Store: w.store}
+		w.store = store
+		m := w.start(nil)
+		w.assigned()
+		w.ledger.setScript(func(ctx context.Context, _ *envelope.Message) error { return wait(ctx, 4*time.Second) })
+		w.put(keyed(0, 0, "long"))
+		w.until(time.Minute, "the handler", func() bool { return w.ledger.tries("hash-000000") == 1 })
+		store.delay.Store(int64(2 * time.Second))
+		w.send(messages(1, 30)...)
+		w.until(time.Minute, "a claim on the way", func() bool { return m.Counters().ClaimsOut > 0 })
+		m.end(t)
+		if n := len(w.ledger.calls()); n != 1 {
+			t.Errorf("%d attempts, want the one that was in hand", n)
+		}
+		if n := w.count(consumer.Abandoned); n != 0 {
+			t.Errorf("%d attempts abandoned, want none", n)
+		}
+	})
+}
+
+// A claim that another record has taken while ours waited behind its key is asked for anew: the handler is not called.
+func TestClaimLostBehindItsKeyRunsNoHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		shared := w.store
+		store := &faulty{Store: w.store}
+		w.store = store
+		w.ledger.script = func(ctx context.Context, m *envelope.Message) error {
+			if m.SourceHash == "hash-000001" {
+				return wait(ctx, 5*time.Minute)
+			}
+			return nil
+		}
+		long := func(c *consumer.Config) { c.Lease, c.HandlerTimeout = 30*time.Second, time.Hour }
+		m := w.start([]func(*consumer.Config){long})
+		w.assigned()
+		w.put(keyed(1, 1, "k"))
+		w.put(keyed(2, 1, "k"))
+		w.until(time.Minute, "the lane", func() bool { return m.Counters().LaneWaiting == 1 })
+		away := fmt.Errorf("dial: %w", dedup.ErrUnavailable)
+		store.fail.Store(&away)
+		time.Sleep(time.Minute) // the lease runs out, and another member's twin posts
+		twin, err := envelope.Decode(message(2).Value, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := envelope.Coordinates{Topic: "recon.main", Partition: 7, Offset: 1}
+		c := dedup.Claim{Hash: twin.SourceHash, Digest: twin.Digest, Root: at, Attempt: 1, At: at}
+		if _, err := shared.Claim(t.Context(), time.Minute, []dedup.Claim{c}); err != nil {
+			t.Fatal(err)
+		}
+		if err := shared.Settle(t.Context(), []dedup.Settlement{{Claim: c, State: dedup.Posted}}); err != nil {
+			t.Fatal(err)
+		}
+		store.fail.Store(nil)
+		w.until(10*time.Minute, "lag 0", func() bool { return w.lag() == 0 })
+		if n := w.ledger.tries("hash-000002"); n != 0 {
+			t.Errorf("%d attempts of a record whose claim was lost, want none", n)
+		}
+		if n := w.count(consumer.Suppressed); n != 1 {
+			t.Errorf("%d suppressed, want 1", n)
+		}
+		m.end(t)
+	})
+}
+
+// twiceLost answers its second and third question late, and both as lost.
+type twiceLost struct {
+	dedup.Store
+	asked atomic.Int64
+}
+
+func (s *twiceLost) Claim(ctx context.Context, lease time.Duration, batch []dedup.Claim) ([]dedup.Answer, error) {
+	n := s.asked.Add(1)
+	answers, err := s.Store.Claim(ctx, lease, batch)
+	if n == 2 || n == 3 {
+		time.Sleep(30 * time.Second)
+		answers[0].Verdict = dedup.Busy
+	}
+	return answers, err
+}
+
+// A claim that is told lost by two renewals is asked for anew once.
+func TestClaimLostTwiceIsAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		w.store = &twiceLost{Store: w.store}
+		w.ledger.blind = true
+		w.ledger.script = func(ctx context.Context, _ *envelope.Message) error { return wait(ctx, 41*time.Second) }
+		m := w.start([]func(*consumer.Config){func(c *consumer.Config) { c.Lease, c.HandlerTimeout = 30*time.Second, time.Hour }})
+		w.put(keyed(1, 1, "k"))
+		w.until(10*time.Minute, "lag 0", func() bool { return w.ledger.posted() == 1 && w.lag() == 0 })
+		m.end(t)
+		if n := w.ledger.tries("hash-000001"); n != 2 {
+			t.Errorf("%d attempts, want 2: the one that lost its claim, and one more", n)
+		}
+	})
+}
+
+// Pitfalls S7, H7, H12, M5: values, keys and headers of a megabyte, nested without end or in no encoding, each have an
+// outcome, and the record behind them too.
+func TestHostileBodiesHaveAnOutcomeEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		w.ledger.script = func(_ context.Context, m *envelope.Message) error {
+			if m.Attempt == 0 {
+				return fault.New(fault.LockContention, "lock is held")
+			}
+			return nil
+		}
+		m := w.start(nil)
+		big, deep := strings.Repeat("x", 900_000), strings.Repeat("[", 400_000)
+		valid := func(n int, more string) []byte {
+			return fmt.Appendf(nil, `{"source_hash":"hash-big-%d","ledger_entity":"A","currency":"EUR","amount":"1","match_decision":"MATCHED"%s}`, n, more)
+		}
+		recs := []*kgo.Record{
+			{Value: []byte(deep)},
+			{Value: []byte(`{"a":` + deep + `}`)},
+			{Value: []byte(`{"source_hash":"` + big + `"}`)},
+			{Value: valid(1, `,"trace_id":"`+big+`"`)},
+			{Value: valid(2, `,"of the feed's own":"`+big+`"`)}, // posts
+			{Key: []byte(big), Value: []byte("x")},
+			{Key: []byte(big), Value: valid(3, "")}, // posts
+			{Value: []byte("x"), Headers: []kgo.RecordHeader{{Key: big}}},
+			{Value: []byte("x"), Headers: []kgo.RecordHeader{{Key: "source_hash", Value: []byte(big)}}},
+			{Value: []byte("x"), Headers: []kgo.RecordHeader{{Key: "traceparent", Value: []byte(big)}}},
+			{Value: []byte("{"), Headers: []kgo.RecordHeader{{Key: "\xff\xfe", Value: []byte{0xff}}}},
+		}
+		for _, r := range recs {
+			r.Partition = 1
+			w.put(r)
+		}
+		w.put(keyed(1, 1, "behind"))
+		w.until(10*time.Minute, "lag 0", func() bool { return w.ledger.posted() == 3 && w.lag() == 0 })
+		m.end(t)
+		if got, want := len(w.letters()), len(recs)-2; got != want {
+			t.Errorf("%d letters, want %d", got, want)
+		}
+		if n := w.count(consumer.WriteRefused); n != 0 {
+			t.Errorf("%d writes failed, want none: %v", n, w.of(consumer.WriteRefused)[0].Err)
+		}
+	})
 }

@@ -196,9 +196,13 @@ func TestNothingIsMarkedBeforeItsEvidenceIsAcknowledged(t *testing.T) {
 		m := w.start(nil, consumer.WithJournal(j))
 		w.send(message(1), message(2), message(3))
 		w.until(time.Minute, "three postings", func() bool { return w.ledger.posted() == 3 })
+		for i := 4; i < 12; i++ { // one at a time: each has its own turn of the loop
+			w.send(message(i))
+			w.until(time.Minute, "a posting while the trail cannot be written", func() bool { return w.ledger.posted() == i })
+		}
 		time.Sleep(time.Minute)
-		if got := w.lag(); got != 3 {
-			t.Errorf("lag %d while the trail cannot be written, want 3", got)
+		if got := w.lag(); got != 11 {
+			t.Errorf("lag %d while the trail cannot be written, want 11", got)
 		}
 		j.held.Store(false)
 		w.until(time.Minute, "lag 0", func() bool { return w.lag() == 0 })

@@ -128,6 +128,9 @@ func TestSameTransactionTwiceIsPostedOnceAndSuppressedOnce(t *testing.T) {
 		if got := w.ledger.tries("hash-000001"); got != 1 {
 			t.Errorf("the handler ran %d times, want once: the others queue behind the first in memory", got)
 		}
+		if n := w.count(consumer.RetryScheduled); n != 0 {
+			t.Errorf("%d of them went to a tier, want them to wait in memory", n)
+		}
 	})
 }
 

@@ -163,3 +163,14 @@ func TestRouteIsAFunctionOfTheRecord(t *testing.T) {
 		t.Errorf("due %s, want half of 200 ms", one.retry.Due)
 	}
 }
+
+// Pitfall S3: headers keep milliseconds; the fraction must not make a record due before its wait is over.
+func TestDueTimeIsNeverRoundedBelowTheWait(t *testing.T) {
+	for _, ns := range []int{0, 1, 499_999, 500_001, 999_999} {
+		now := time.Date(2026, 11, 30, 0, 0, 0, ns, time.UTC)
+		rt := newRouter().route(someDelivery(now), fault.New(fault.LockContention, "busy"), now, 0.5)
+		if least := now.Add(100 * time.Millisecond); rt.retry.Due.Before(least) || rt.retry.Due.Sub(least) >= time.Millisecond || rt.retry.Due.Nanosecond()%1e6 != 0 {
+			t.Errorf("%d ns past: due %s, want %s rounded up to a millisecond", ns, rt.retry.Due, least)
+		}
+	}
+}

@@ -167,3 +167,27 @@ func TestWindowKeepsItsOrderWhenItGrows(t *testing.T) {
 		t.Errorf("took %v from %d to %d with %d records, want 39 to 1999 with 980", ok, r.from, r.to, len(r.outcomes))
 	}
 }
+
+// Evidence is acknowledged in the order in which it was taken; an answer out of turn must not move the mark.
+func TestStretchOutOfTurnProvesNothing(t *testing.T) {
+	w := newWindow(1, 10, 10)
+	var slots []slot
+	for i := range int64(4) {
+		s, _ := w.admit(i, 0)
+		slots = append(slots, s)
+	}
+	for _, s := range slots {
+		w.finish(s, outcome{ending: endPosted})
+	}
+	first, _ := w.take(2)
+	second, _ := w.take(2)
+	if head, ok := w.prove(second); ok {
+		t.Errorf("the second stretch moved the mark to %d before the first was acknowledged", head.Offset)
+	}
+	if head, ok := w.prove(first); !ok || head.Offset != 2 {
+		t.Errorf("first stretch: %v, mark %d, want 2", ok, head.Offset)
+	}
+	if head, ok := w.prove(second); !ok || head.Offset != 4 {
+		t.Errorf("second stretch: %v, mark %d, want 4", ok, head.Offset)
+	}
+}
