@@ -84,7 +84,7 @@ chaos: ## consumers killed at random under load; prints its seed (SEED=, CHAOS_R
 	  go test -vet=off -count=1 -timeout 25m -v -run '^TestKilledConsumers' ./cmd/consumer
 
 bench: ## ours against a bare loop, on a Kafka with its own thread counts
-	@BENCH=1 deploy/services/with.sh go run ./bench
+	@BENCH=1 deploy/services/with.sh go run ./bench $(BENCH_FLAGS)
 
 # `make module PATH=example.com/recon`: a PATH given here hides the shell's, which the script finds again.
 module: ## rename the module everywhere: make module PATH=host/name
