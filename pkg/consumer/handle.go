@@ -80,6 +80,11 @@ func (e *Engine) handle(d *delivery) {
 
 // attempt checks today's limit and the period, then calls the handler under its deadline. A panic is an error.
 func (e *Engine) attempt(d *delivery) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.New(fault.HandlerPanic, "handler panicked: %v", r)
+		}
+	}()
 	if err := d.part.ctx.Err(); err != nil {
 		return err
 	}
@@ -94,11 +99,6 @@ func (e *Engine) attempt(d *delivery) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(d.part.ctx, e.cfg.HandlerTimeout)
 	defer cancel()
-	defer func() {
-		if r := recover(); r != nil {
-			err = fault.New(fault.HandlerPanic, "handler panicked: %v", r)
-		}
-	}()
 	err = e.handler.Handle(ctx, d.msg)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && !fault.Of(err).Known {
 		err = fault.Wrap(fault.DependencyTimeout, fmt.Errorf("attempt ended at its limit of %s: %w", e.cfg.HandlerTimeout, err))

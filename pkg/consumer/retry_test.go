@@ -303,3 +303,21 @@ func TestClosedPeriodIsALetterBeforeTheHandlerRuns(t *testing.T) {
 		}
 	})
 }
+
+// breaks is a calendar that panics.
+type breaks struct{ windows }
+
+func (breaks) Check(*envelope.Message, time.Time) error { panic("calendar of another year") }
+
+func TestPanicBeforeTheHandlerIsALetterAsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		m := w.start([]func(*consumer.Config){func(c *consumer.Config) { c.Periods = breaks{} }})
+		w.send(message(1))
+		w.until(time.Minute, "the letter", func() bool { return w.count(consumer.DeadLettered) == 1 })
+		m.end(t)
+		if l := w.letters()[0]; l.ErrorCode != fault.HandlerPanic {
+			t.Errorf("code %s, want HANDLER_PANIC", l.ErrorCode)
+		}
+	})
+}
