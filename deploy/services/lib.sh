@@ -68,11 +68,13 @@ end() {
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # free_ports N prints N different loopback ports on which nothing listens, below the range the kernel gives to clients.
+# Servers that start side by side choose before any of them listens: a choice is noted where all see it, for ten minutes.
 free_ports() {
-  local port n taken=' '
+  local port n noted=${TMPDIR:-/tmp}/recon-ports-$(id -u)
+  mkdir -p -m 700 "$noted"
+  find "$noted" -mindepth 1 -maxdepth 1 -type d -mmin +10 -exec rmdir {} + 2>/dev/null || true
   for ((n = $1; n > 0; n--)); do
-    while port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000)); [[ $taken = *" $port "* ]] || listens "$port"; do :; done
-    taken+="$port "
+    while port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000)); listens "$port" || ! mkdir "$noted/$port" 2>/dev/null; do :; done
     echo "$port"
   done
 }

@@ -15,6 +15,7 @@ var levels = map[consumer.Kind]zapcore.Level{
 	consumer.Abandoned: zap.InfoLevel, consumer.Unclassified: zap.WarnLevel, consumer.Untrusted: zap.WarnLevel,
 	consumer.Malformed: zap.WarnLevel, consumer.Redelivered: zap.WarnLevel, consumer.WriteRefused: zap.ErrorLevel,
 	consumer.StoreAway: zap.ErrorLevel, consumer.StoreBack: zap.InfoLevel, consumer.PollError: zap.WarnLevel,
+	consumer.CommitRefused: zap.WarnLevel, consumer.Expelled: zap.WarnLevel,
 	consumer.Assigned: zap.InfoLevel, consumer.Revoked: zap.InfoLevel, consumer.Lost: zap.WarnLevel,
 }
 

@@ -82,15 +82,15 @@ func newBench(t *rapid.T, client *kgo.Client, order Order) *bench {
 	}
 	b.e.client, b.e.producer = client, b
 	b.e.tiers = map[string]struct{}{b.e.cfg.Topics.Tier(time.Second): {}}
-	b.e.work, b.e.stopWork = context.WithCancel(context.Background())
-	b.e.pool = newPool(3, func(d *delivery) { b.pooled <- d })
-	b.l = b.e.loop
+	b.e.journal = b
+	b.l = b.e.loop.Load()
+	b.l.pool = newPool(3, func(d *delivery) { b.pooled <- d })
 	return b
 }
 
 func (b *bench) close() {
-	b.e.stopWork()
-	b.e.pool.stop()
+	b.l.stopWork()
+	b.l.pool.stop(time.Minute)
 }
 
 func (b *bench) observe(ev Event) {
@@ -109,13 +109,13 @@ func (b *bench) turn() {
 	b.l.turn(&got)
 	for {
 		select {
-		case c := <-b.e.claims:
+		case c := <-b.l.claims:
 			b.claims = append(b.claims, c)
 			continue
-		case s := <-b.e.settles:
+		case s := <-b.l.settles:
 			b.settles = append(b.settles, s)
 			continue
-		case p := <-b.e.proofs:
+		case p := <-b.l.proofs:
 			b.proofs = append(b.proofs, p)
 			continue
 		default:
@@ -131,7 +131,7 @@ func (b *bench) turn() {
 // consistent holds the counters against what they count.
 func (b *bench) consistent() {
 	c := b.l.counters()
-	if c.Running < 0 || c.Unsettled < 0 || c.InHand < 0 || c.InHand > c.Unsettled || c.ClaimsOut != len(b.claims) || c.SettlesOut != len(b.settles) {
+	if c.Running < 0 || c.Unsettled < 0 || c.InHand < 0 || c.InHand > c.Unsettled+c.Refused || c.ClaimsOut != len(b.claims) || c.SettlesOut != len(b.settles) {
 		b.t.Fatalf("counters %+v with %d claims, %d settles out", c, len(b.claims), len(b.settles))
 	}
 	if behind := 0; c.LaneWaiting >= 0 {
@@ -220,6 +220,7 @@ func (b *bench) endWrite(w benchWrite, err error) { w.done(w.rec, err) }
 func (b *bench) endAttempt(d *delivery, err error) {
 	b.e.handler = HandlerFunc(func(context.Context, *envelope.Message) error { return err })
 	b.e.handle(d)
+	b.l.inbox.handledOne(d)
 }
 
 // Whatever comes back in whatever order while assignments come, drain and go: nothing that is counted, queued, held or

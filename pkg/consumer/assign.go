@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,86 +11,93 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ask runs f in the loop and waits until it has run, or until the loop has ended.
-func (e *Engine) ask(f func()) {
-	done := make(chan struct{})
-	e.loop.inbox.leave(func(m *mail) {
-		m.calls = append(m.calls, func() {
-			f()
-			close(done)
-		})
-	})
-	select {
-	case <-done:
-	case <-e.loopEnded:
-	}
-}
-
 // onAssigned opens a window for every partition of a new assignment. Pauses survive a rebalance in the client, so they
 // are lifted here and derived anew.
-func (e *Engine) onAssigned(_ context.Context, cl *kgo.Client, m map[string][]int32) {
+func (l *loop) onAssigned(_ context.Context, cl *kgo.Client, m map[string][]int32) {
 	cl.ResumeFetchPartitions(m)
-	e.ask(func() { e.loop.assign(m) })
+	l.ask(func() { l.assign(m) })
 }
 
 // onRevoked drains what is in hand of the revoked partitions, for at most half the rebalance timeout (past the whole of
 // it the broker throws the member out), marks it and commits. The rest is the next owner's.
-func (e *Engine) onRevoked(ctx context.Context, cl *kgo.Client, m map[string][]int32) {
+func (l *loop) onRevoked(ctx context.Context, cl *kgo.Client, m map[string][]int32) {
 	if len(m) == 0 {
 		return
 	}
 	drained := make(chan struct{})
-	e.ask(func() { e.loop.drain(m, func() { close(drained) }) })
-	limit := time.NewTimer(e.cfg.RebalanceTimeout / 2)
+	l.call(func() { l.drain(m, func() { close(drained) }) })
+	limit := time.NewTimer(l.e.cfg.RebalanceTimeout / 2)
 	defer limit.Stop()
 	select {
 	case <-drained:
 	case <-limit.C:
-	case <-e.loopEnded:
+	case <-l.ended:
 	}
-	e.ask(func() { e.loop.leave(m, Revoked) })
+	l.ask(func() { l.leave(m, Revoked) })
 	cl.ResumeFetchPartitions(m)
+	ctx, cancel := context.WithTimeout(ctx, l.e.cfg.RebalanceTimeout/4)
+	defer cancel()
 	if err := cl.CommitMarkedOffsets(ctx); err != nil {
-		e.observe(Event{Kind: PollError, At: time.Now(), Err: fmt.Errorf("commit of revoked partitions to group %s: %w", e.cfg.Group, err)})
+		l.e.observe(Event{Kind: PollError, At: time.Now(), Err: fmt.Errorf("commit of revoked partitions to group %s: %w", l.e.cfg.Group, err)})
 	}
 }
 
 // onLost lets the partitions go: their offsets are somebody else's by now, nothing may be committed for them.
-func (e *Engine) onLost(_ context.Context, cl *kgo.Client, m map[string][]int32) {
+func (l *loop) onLost(_ context.Context, cl *kgo.Client, m map[string][]int32) {
 	if len(m) == 0 {
 		return
 	}
-	e.ask(func() { e.loop.leave(m, Lost) })
+	l.ask(func() { l.leave(m, Lost) })
 	cl.ResumeFetchPartitions(m)
 }
 
 // onCommit looks into the answer of a commit: a member that was thrown out learns it there first, while the client
-// reports it only when a revoke callback has returned. Then all work of the assignment stops at once.
-func (e *Engine) onCommit(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+// reports it only when a revoke callback has returned, or never.
+func (l *loop) onCommit(cl *kgo.Client, req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 	if err != nil || resp == nil {
 		return // the outcome is unknown; the marks stay, the next commit carries them
 	}
+	var refused error
+	var at source
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {
-			if p.ErrorCode == 0 {
-				e.committed.Store(true)
-			}
-			if thrownOut(p.ErrorCode) {
-				e.loop.inbox.leave(func(m *mail) { m.calls = append(m.calls, func() { e.loop.leaveAll(Lost) }) })
-				return
+			if err := kerr.ErrorForCode(p.ErrorCode); err == nil {
+				l.e.committed.Store(true)
+			} else if refused == nil {
+				refused, at = err, source{t.Topic, p.Partition}
 			}
 		}
 	}
+	if refused == nil {
+		return
+	}
+	l.e.observe(Event{Kind: CommitRefused, At: time.Now(), Record: at.coordinates(), Err: refused})
+	member, generation := cl.GroupMetadata()
+	if req.MemberID == member && req.Generation == generation {
+		l.call(func() { l.refused(refused, generation) })
+	} // else it was the commit of an earlier generation: the client has joined anew since
 }
 
-// thrownOut tells the commit codes that mean that this member owns nothing any more.
-func thrownOut(code int16) bool {
-	switch code {
-	case kerr.UnknownMemberID.Code, kerr.IllegalGeneration.Code, kerr.StaleMemberEpoch.Code,
-		kerr.FencedInstanceID.Code, kerr.FencedMemberEpoch.Code:
-		return true
+// refused follows a commit that the broker did not take from a member who believes to be one.
+func (l *loop) refused(why error, generation int32) {
+	switch {
+	case errors.Is(why, kerr.FencedInstanceID):
+		l.e.fatal(fenced(l.e))
+	case errors.Is(why, kerr.StaleMemberEpoch) && l.stale != generation:
+		l.stale = generation // the answer to a heartbeat may be on its way with the next one
+		return
+	case errors.Is(why, kerr.StaleMemberEpoch), errors.Is(why, kerr.UnknownMemberID), errors.Is(why, kerr.IllegalGeneration),
+		errors.Is(why, kerr.FencedMemberEpoch):
+		l.e.fatal(errExpelled)
+	default:
+		return
 	}
-	return false
+	l.leaveAll(Lost)
+}
+
+// fenced is the end of a static member whose name another process has.
+func fenced(e *Engine) error {
+	return fmt.Errorf("%w: %s has joined group %s elsewhere: give every process an instance name of its own", ErrFenced, e.cfg.Instance, e.cfg.Group)
 }
 
 func (l *loop) assign(m map[string][]int32) {
@@ -105,7 +113,7 @@ func (l *loop) assign(m map[string][]int32) {
 				source: src, tier: tier,
 				window: newWindow(l.assignments, l.e.cfg.MaxInFlight, spanFactor*l.e.cfg.MaxInFlight),
 			}
-			part.ctx, part.cancel = context.WithCancel(l.e.work)
+			part.ctx, part.cancel = context.WithCancel(l.work)
 			l.parts[src] = part
 			if tier && l.holds[topic] == nil {
 				l.holds[topic] = newHold[*delivery](l.e.cfg.HoldBudget)
@@ -224,6 +232,7 @@ func (l *loop) leaveAll(why Kind) {
 
 func (l *loop) forget(part *partition) {
 	part.gone = true
+	l.goOn(part)
 	part.cancel()
 	part.drainedAll()
 	delete(l.parts, part.source)

@@ -169,7 +169,7 @@ func (c *chaos) rage(length time.Duration) {
 			c.store.mood.Store(mood)
 		}
 		c.members = slices.DeleteFunc(c.members, (*member).gone)
-		switch k := c.rng.IntN(6); {
+		switch k := c.rng.IntN(7); {
 		case k == 0 && len(c.members) < 3 || len(c.members) == 0:
 			c.join()
 		case k == 1:
@@ -187,6 +187,8 @@ func (c *chaos) rage(length time.Duration) {
 			c.broken = append(c.broken, m)
 		case k == 4:
 			c.heal()
+		case k == 5 && c.zombies:
+			c.kick()
 		}
 	}
 	c.heal()
@@ -294,9 +296,13 @@ func (c *chaos) check() {
 	}
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
+	roots := map[string]int{}
+	for _, hash := range c.sent {
+		roots[hash]++
+	}
 	for root, hash := range c.sent {
 		row := c.ledger.rows[hash]
-		how := outcomes(row != nil && row.Root == root, suppressed[root], letters[root])
+		how := outcomes(row != nil && row.Root == root, suppressed[root], roots[hash] > 1, letters[root])
 		if len(how) != 1 {
 			t.Errorf("SEED=%d: %s of %s has outcomes %q, want one; its story:\n%s", c.seed, root, hash, how, strings.Join(c.story[hash], "\n"))
 		}
@@ -313,9 +319,10 @@ func (c *chaos) check() {
 }
 
 // outcomes are the one of a root, and what must not stand beside it. The fold of CONTRACT 9 counts the first of posted,
-// suppressed and letter: a late copy of a root that has its letter is suppressed when another root has posted since, and
-// a letter of IDENTITY_CONFLICT claimed nothing, so that its record can come again and post.
-func outcomes(posted, suppressed bool, letters map[string]*envelope.Letter) (how []string) {
+// suppressed and letter: a late copy of a root that has its letter is suppressed when another root has posted since; a
+// letter of IDENTITY_CONFLICT claimed nothing, so that its record can come again and post; and where a twin takes over
+// the claim of a dead root and is cut off, nobody knows of the letter any more when the record comes again.
+func outcomes(posted, suppressed, twins bool, letters map[string]*envelope.Letter) (how []string) {
 	if posted {
 		how = append(how, "posted")
 	}
@@ -323,7 +330,7 @@ func outcomes(posted, suppressed bool, letters map[string]*envelope.Letter) (how
 		return append(how, "suppressed")
 	}
 	for _, l := range letters {
-		if !posted || l.ErrorCode != fault.IdentityConflict {
+		if !posted || !twins && l.ErrorCode != fault.IdentityConflict {
 			how = append(how, "letter "+string(l.ErrorCode))
 		}
 	}

@@ -33,7 +33,7 @@ func (l *loop) claim() {
 		}
 		l.claimSeq++
 		l.claimsOut++
-		l.e.claims <- b
+		l.claims <- b
 	}
 }
 
@@ -54,22 +54,23 @@ func (l *loop) renew() {
 		}
 		l.claimSeq++
 		l.claimsOut++
-		l.e.claims <- b
+		l.claims <- b
 	}
 }
 
 // claimer carries claim batches to the store and their answers to the loop, until claims is closed. A store that does
 // not answer is asked again: nothing is known until it does, and no attempt is spent.
-func (e *Engine) claimer(ctx context.Context) {
-	for b := range e.claims {
-		err := e.insist(ctx, func(ctx context.Context) (err error) {
+func (l *loop) claimer() {
+	e := l.e
+	for b := range l.claims {
+		err := e.insist(l.work, func(ctx context.Context) (err error) {
 			b.answers, err = e.store.Claim(ctx, e.cfg.Lease, b.claims)
 			return err
 		})
 		if err != nil {
 			b.answers = nil // the work is over
 		}
-		e.loop.inbox.leave(func(m *mail) { m.claims = append(m.claims, b) })
+		l.inbox.leave(func(m *mail) { m.claims = append(m.claims, b) })
 	}
 }
 

@@ -47,3 +47,15 @@ func TestStaticMembershipIsForTheClassicProtocolOnly(t *testing.T) {
 		t.Errorf("Validate returned %v", err)
 	}
 }
+
+// What the Kafka client would refuse when it is made is refused by New, which does no I/O.
+func TestSettingsThatTheClientRefusesAreRefusedAtOnce(t *testing.T) {
+	store, err := dedup.NewMemory(dedup.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := consumer.Config{Broker: broker.Config{Seeds: []string{"127.0.0.1:1"}}, CommitInterval: time.Millisecond}
+	if _, err := consumer.New(cfg, newLedger(), store); err == nil || !strings.Contains(err.Error(), "autocommit interval") {
+		t.Errorf("New says %v, want the setting named", err)
+	}
+}

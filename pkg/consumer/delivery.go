@@ -53,6 +53,7 @@ type delivery struct {
 	writes   int // writes of this step that did not succeed
 	older    *delivery
 	newer    *delivery
+	parked   bool // its write failed and is tried again
 	counted  bool // among those handled and not yet settled
 	occupies bool // holds the place of its hash in this process
 }
@@ -63,8 +64,15 @@ func (d *delivery) claimable() bool { return d.bad == nil }
 // detach copies key, value and headers out of the fetched batch, which a record would otherwise pin as a whole while
 // it waits, and returns the bytes that it occupies now.
 func (d *delivery) detach() int {
-	size := len(d.key) + len(d.value)
-	for _, h := range d.own {
+	var size int
+	d.key, d.value, d.own, size = copied(d.key, d.value, d.own)
+	return size + deliverySize + len(d.own)*headerSize
+}
+
+// copied gives key, value and headers in a memory of their own, nulls kept, and its size in bytes.
+func copied(key, value []byte, own []kgo.RecordHeader) (k, v []byte, hs []kgo.RecordHeader, size int) {
+	size = len(key) + len(value)
+	for _, h := range own {
 		size += len(h.Key) + len(h.Value)
 	}
 	block := make([]byte, 0, size)
@@ -76,13 +84,11 @@ func (d *delivery) detach() int {
 		block = append(block, b...)
 		return block[from:len(block):len(block)]
 	}
-	d.key, d.value = move(d.key), move(d.value)
-	own := make([]kgo.RecordHeader, len(d.own))
-	for i, h := range d.own {
-		own[i] = kgo.RecordHeader{Key: string(move([]byte(h.Key))), Value: move(h.Value)}
+	k, v, hs = move(key), move(value), make([]kgo.RecordHeader, len(own))
+	for i, h := range own {
+		hs[i] = kgo.RecordHeader{Key: string(move([]byte(h.Key))), Value: move(h.Value)}
 	}
-	d.own = own
-	return size + deliverySize + len(own)*headerSize
+	return k, v, hs, size
 }
 
 // What a waiting delivery occupies beside its bytes: the struct with its retry state and the entries in heap and

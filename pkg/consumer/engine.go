@@ -22,6 +22,9 @@ var (
 	ErrOffsetGone     = errors.New("committed offset is outside the log")
 	ErrTopicRecreated = errors.New("topic recreated")
 	ErrTopicMissing   = errors.New("topic missing")
+	ErrTopicTooSmall  = errors.New("topic takes no whole letter")
+	ErrFenced         = errors.New("another process has this static member id")
+	ErrHandlerStuck   = errors.New("handlers ignore the end of their context")
 )
 
 // Producer writes records; *kgo.Client is one. An error means that nobody knows whether the record is in the log.
@@ -36,7 +39,8 @@ type Engine struct {
 	store   dedup.Store
 	observe func(Event)
 	log     *zap.Logger
-	silent  bool // no audit trail
+	silent  bool    // no audit trail
+	given   Journal // in place of the audit topic
 
 	router   router
 	tiers    map[string]struct{} // topics that are read as tiers
@@ -46,24 +50,16 @@ type Engine struct {
 	wrap     func(Producer) Producer // tests stand between engine and broker here
 	journal  Journal
 
-	loop      *loop
-	loopEnded chan struct{}
-	pool      *pool
-	starting  []*delivery // of this turn; the loop's
-	claims    chan *claimBatch
-	settles   chan *settleBatch
-	proofs    chan *proof
-
-	work     context.Context // ends all work in hand
-	stopWork context.CancelFunc
-	failed   chan struct{} // closed with the first fatal error
-	once     sync.Once     // guards failure and the closing of failed
-	failure  error
+	patience time.Duration // for broker and store to answer at a start
+	loop     atomic.Pointer[loop]
+	end      atomic.Pointer[end]
 
 	storeAway                 atomic.Pointer[error] // why the store does not answer; nil: it does
 	brokerAway                atomic.Pointer[error]
 	assigned                  atomic.Int64 // partitions; below 0: not yet any assignment
-	committed                 atomic.Bool  // some offset was committed; the store is told once
+	committed                 atomic.Bool  // some offset was committed
+	told                      atomic.Bool  // the store knows that
+	stopping                  atomic.Bool  // no record is taken any more
 	unknownSince, unknownLast time.Time    // of UNKNOWN_TOPIC_ID; the poller's
 }
 
@@ -77,7 +73,7 @@ func WithObserve(f func(Event)) Option { return func(e *Engine) { e.observe = f 
 func WithLogger(l *zap.Logger) Option { return func(e *Engine) { e.log = l } }
 
 // WithJournal has outcomes told to j in place of the audit topic.
-func WithJournal(j Journal) Option { return func(e *Engine) { e.journal = j } }
+func WithJournal(j Journal) Option { return func(e *Engine) { e.given = j } }
 
 // WithoutAudit writes no audit trail at all: for benchmarks, and for whoever keeps evidence elsewhere.
 func WithoutAudit() Option { return func(e *Engine) { e.silent = true } }
@@ -95,11 +91,8 @@ func New(cfg Config, h Handler, s dedup.Store, opts ...Option) (*Engine, error) 
 	}
 	cfg = cfg.withDefaults()
 	e := &Engine{
-		cfg: cfg, handler: h, store: s, observe: func(Event) {}, log: zap.NewNop(),
-		loopEnded: make(chan struct{}), failed: make(chan struct{}),
-		claims: make(chan *claimBatch, batchesOut), settles: make(chan *settleBatch, batchesOut), proofs: make(chan *proof, 1),
+		cfg: cfg, handler: h, store: s, observe: func(Event) {}, log: zap.NewNop(), patience: cfg.StartupTimeout,
 	}
-	e.assigned.Store(-1)
 	for _, opt := range opts {
 		opt(e)
 	}
@@ -109,111 +102,82 @@ func New(cfg Config, h Handler, s dedup.Store, opts ...Option) (*Engine, error) 
 			Service: cfg.Service, Version: cfg.Version, Instance: cfg.Instance, Group: cfg.Group, ConfigDigest: cfg.ConfigDigest,
 		},
 	}
-	e.loop = newLoop(e)
-	e.pool = newPool(cfg.Concurrency, e.handle)
+	e.renew(context.Background())
+	if err := kgo.ValidateOpts(e.options(e.loop.Load())...); err != nil {
+		return nil, fmt.Errorf("consumer: settings of the kafka client: %w", err)
+	}
 	return e, nil
 }
 
 // Run works until ctx ends, which ends intake; what is in hand then has Config.Grace to end by itself. It returns nil
 // after such a stop, and otherwise what made going on impossible. It may be called once.
+//
+// A member that the group has thrown out joins anew, with another client: it reads again what it had not committed.
 func (e *Engine) Run(ctx context.Context) error {
-	// Work outlives intake: it has a context of its own, which ends a grace later.
-	e.work, e.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	defer e.stopWork()
-	if err := e.open(ctx); err != nil {
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	for {
+		// Work outlives intake: its context ends a grace later.
+		e.renew(context.WithoutCancel(ctx))
+		err := e.membership(ctx)
+		if err != errExpelled { //nolint:errorlint // alone, not among others
+			return err
+		}
+		e.observe(Event{Kind: Expelled, At: time.Now(), Err: err})
+		if !sleep(ctx, rejoinPause) {
 			return nil
 		}
-		return err
+		e.patience = later
 	}
-	defer e.client.CloseAllowingRebalance()
+}
 
-	intake, stopIntake := context.WithCancel(ctx)
-	defer stopIntake()
-	var polling, carrying, looping sync.WaitGroup
-	loopDone := make(chan struct{})
-	looping.Go(func() { e.loop.run(loopDone) })
-	for range batchesOut {
-		carrying.Go(func() { e.claimer(e.work) })
-		carrying.Go(func() { e.settler(e.work) })
-	}
-	carrying.Go(func() { e.journalist(e.work) })
-	polling.Go(func() { e.poller(intake) })
-	polling.Go(func() { e.keeper(intake) })
+// rejoinPause keeps a member that is thrown out again and again from doing nothing but joining.
+const rejoinPause = time.Second
 
+// later is how long broker and store may take to answer a member that joins anew: as long as one that runs waits for them.
+const later = 100 * 365 * 24 * time.Hour
+
+// renew makes what one membership needs: nothing of an earlier one can reach it.
+func (e *Engine) renew(work context.Context) {
+	e.loop.Store(newLoop(work, e))
+	e.end.Store(&end{ended: make(chan struct{})})
+	e.assigned.Store(-1)
+	e.stopping.Store(false)
+	e.brokerAway.Store(nil)
+	e.storeAway.Store(nil)
+	e.journal = e.given
+}
+
+// end is why a membership ends before it is told to.
+type end struct {
+	once  sync.Once // guards err and the closing of ended
+	err   error
+	ended chan struct{}
+}
+
+// cause is what ended the membership, nil while nothing has.
+func (e *end) cause() error {
 	select {
-	case <-ctx.Done():
-	case <-e.failed:
-	}
-	stopIntake()
-	e.finishWork()
-	polling.Wait()
-	e.stopWork()
-	e.pool.stop()
-	e.ask(func() { e.loop.leaveAll(Revoked) })
-	close(loopDone)
-	looping.Wait()
-	close(e.loopEnded)
-	close(e.claims)
-	close(e.settles)
-	close(e.proofs)
-	carrying.Wait()
-	return errors.Join(e.failure, e.closing())
-}
-
-// finishWork lets what is in hand end, be settled and be marked, for the length of the grace.
-func (e *Engine) finishWork() {
-	done := make(chan struct{})
-	e.ask(func() {
-		all := make(map[string][]int32)
-		for src := range e.loop.parts {
-			all[src.topic] = append(all[src.topic], src.partition)
-		}
-		e.loop.drain(all, func() { close(done) })
-	})
-	grace := time.NewTimer(e.cfg.Grace)
-	defer grace.Stop()
-	select {
-	case <-done:
-	case <-grace.C:
+	case <-e.ended:
+		return e.err
+	default:
+		return nil
 	}
 }
 
-// closing commits what is marked and ends the trail, while the broker still knows this member.
-func (e *Engine) closing() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closingTime)
-	defer cancel()
-	var errs []error
-	if e.assigned.Load() >= 0 {
-		if err := e.client.CommitMarkedOffsets(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("last commit of group %s: %w; what it held is read again and recognised", e.cfg.Group, err))
-		}
-	}
-	if err := e.tellCommitted(ctx); err != nil {
-		errs = append(errs, err)
-	}
-	if c, ok := e.journal.(interface{ Close(context.Context) error }); ok {
-		if err := c.Close(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("closing entry of the audit chain: %w", err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// closingTime bounds the last commit and the closing entry together.
-const closingTime = 10 * time.Second
-
-// fatal ends the engine with err, the first one counts.
+// fatal ends the membership with err, the first one counts. All but errExpelled end the engine.
 func (e *Engine) fatal(err error) {
-	e.once.Do(func() {
-		e.failure = err
-		close(e.failed)
+	end := e.end.Load()
+	end.once.Do(func() {
+		end.err = err
+		close(end.ended)
 	})
 }
 
 // Ready tells why the engine takes no records now; empty means that it does.
 func (e *Engine) Ready() []string {
 	var why []string
+	if e.stopping.Load() {
+		why = append(why, "stops, or has stopped")
+	}
 	if e.assigned.Load() < 0 {
 		why = append(why, "no partition was assigned yet")
 	}
@@ -223,10 +187,8 @@ func (e *Engine) Ready() []string {
 	if err := e.brokerAway.Load(); err != nil {
 		why = append(why, fmt.Sprintf("broker: %v", *err))
 	}
-	select {
-	case <-e.failed:
-		why = append(why, fmt.Sprintf("stopped: %v", e.failure))
-	default:
+	if err := e.end.Load().cause(); err != nil {
+		why = append(why, fmt.Sprintf("stopped: %v", err))
 	}
 	return why
 }

@@ -27,6 +27,8 @@ const (
 	StoreAway      Kind = "store_away"        // the dedup store does not answer; intake stands still
 	StoreBack      Kind = "store_back"
 	PollError      Kind = "poll_error"
+	CommitRefused  Kind = "commit_refused" // the broker did not take a commit; the marks stay
+	Expelled       Kind = "expelled"       // the group has thrown this member out: it joins anew and reads what it had not committed
 	Assigned       Kind = "assigned"
 	Revoked        Kind = "revoked"
 	Lost           Kind = "lost"

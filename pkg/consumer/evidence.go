@@ -57,13 +57,14 @@ func (l *loop) prove() {
 		l.proven(p)
 		return
 	}
-	l.e.proofs <- p
+	l.proofs <- p
 }
 
 // journalist tells proofs to the journal until proofs is closed. If a stretch cannot be told, nothing moves: it is
 // told again until it is acknowledged or the work ends.
-func (e *Engine) journalist(ctx context.Context) {
-	for p := range e.proofs {
+func (l *loop) journalist() {
+	e, ctx := l.e, l.work
+	for p := range l.proofs {
 		entries := make([]audit.Entry, 0, len(p.parts))
 		for i, part := range p.parts {
 			entries = append(entries, evidenceOf(part, p.stretches[i]))
@@ -82,7 +83,7 @@ func (e *Engine) journalist(ctx context.Context) {
 				break
 			}
 		}
-		e.loop.inbox.leave(func(m *mail) { m.proven = append(m.proven, p) })
+		l.inbox.leave(func(m *mail) { m.proven = append(m.proven, p) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 // Counters are what an engine has in its hands: everything that must come back to nothing.
 type Counters struct {
+	Refused                      int // of living partitions
 	Running, Unsettled, InHand   int
 	ClaimsOut, SettlesOut, Early int
 	ToClaim, ToStart, ToWrite    int
@@ -21,15 +22,16 @@ type Counters struct {
 
 // Counters reads the counters, in the loop while it runs, and directly after it has ended.
 func (e *Engine) Counters() (c Counters) {
-	read := func() { c = e.loop.counters() }
+	l := e.loop.Load()
+	read := func() { c = l.counters() }
 	ran := false
-	e.ask(func() { read(); ran = true })
+	l.ask(func() { read(); ran = true })
 	if !ran {
 		read()
 	}
-	e.pool.mu.Lock()
-	defer e.pool.mu.Unlock()
-	c.PoolQueue, c.PoolBusy = len(e.pool.queue)-e.pool.next, e.pool.workers-e.pool.idle
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	c.PoolQueue, c.PoolBusy = len(l.pool.queue)-l.pool.next, l.pool.workers-l.pool.idle
 	return c
 }
 
@@ -52,6 +54,8 @@ func (l *loop) counters() Counters {
 	}
 	for _, part := range l.parts {
 		c.InHand += part.inHand
+		c.Refused += part.refused
+		c.ToStart, c.ToWrite = c.ToStart+len(part.starts), c.ToWrite+len(part.letters)
 		c.Unproven += part.window.unproven()
 		c.Pending += part.window.pending()
 		if part.paused {
@@ -84,6 +88,7 @@ func (c Counters) Idle() error {
 		{"lanes", c.Lanes},
 		{"waiting in lanes", c.LaneWaiting},
 		{"claimed", c.Claimed},
+		{"refused", c.Refused},
 		{"retries", c.Retries},
 		{"held", c.Held},
 		{"held bytes", c.HeldBytes},

@@ -39,6 +39,10 @@ func (l *loop) start() {
 			l.drop(d)
 			continue
 		}
+		if d.part.refused > 0 {
+			d.part.starts = append(d.part.starts, d)
+			continue
+		}
 		if d.lost { // while it waited for its key: whoever has the claim now decides
 			l.leaveLane(d)
 			l.again(d)
@@ -47,14 +51,14 @@ func (l *loop) start() {
 		d.step = stepHandle
 		l.hold(d)
 		l.running++
-		l.e.starting = append(l.e.starting, d)
+		l.starting = append(l.starting, d)
 	}
 	clear(l.toStart[:n])
 	if l.toStart = l.toStart[n:]; len(l.toStart) == 0 {
 		l.toStart = nil
 	}
-	l.e.pool.push(l.e.starting)
-	l.e.starting = l.e.starting[:0]
+	l.pool.push(l.starting)
+	l.starting = l.starting[:0]
 }
 
 // leaveLane frees d's key, and sends on the next of it.
@@ -67,7 +71,7 @@ func (l *loop) leaveLane(d *delivery) {
 	}
 }
 
-// handle makes one attempt. It runs on a goroutine of the pool.
+// handle makes one attempt, on a goroutine of the pool.
 func (e *Engine) handle(d *delivery) {
 	d.began = time.Now()
 	d.err = e.attempt(d)
@@ -75,19 +79,18 @@ func (e *Engine) handle(d *delivery) {
 	if d.err != nil && !isPosted(d.err) && d.part.ctx.Err() == nil {
 		d.route = e.routed(d, time.Now())
 	}
-	e.loop.inbox.handledOne(d)
 }
 
 // attempt checks today's limit and the period, then calls the handler under its deadline. A panic is an error.
 func (e *Engine) attempt(d *delivery) (err error) {
+	if err := d.part.ctx.Err(); err != nil {
+		return err
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fault.New(fault.HandlerPanic, "handler panicked: %v", r)
 		}
 	}()
-	if err := d.part.ctx.Err(); err != nil {
-		return err
-	}
 	if rt, spent := e.router.spent(d, d.began); spent {
 		d.route = rt
 		return errSpent
@@ -99,9 +102,35 @@ func (e *Engine) attempt(d *delivery) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(d.part.ctx, e.cfg.HandlerTimeout)
 	defer cancel()
-	err = e.handler.Handle(ctx, d.msg)
+	if err = e.handler.Handle(ctx, lent(d.msg)); err == nil {
+		return nil
+	}
+	fault.Of(err) // an error that panics when it is read, a nil one of a type, does so here
+	if p, ok := errors.AsType[*envelope.AlreadyPosted](err); ok {
+		return named(p, err)
+	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && !fault.Of(err).Known {
 		err = fault.Wrap(fault.DependencyTimeout, fmt.Errorf("attempt ended at its limit of %s: %w", e.cfg.HandlerTimeout, err))
+	}
+	return err
+}
+
+// lent is m for a handler: whatever one writes into it, claim, copy and letter are made of what came.
+func lent(m *envelope.Message) *envelope.Message {
+	own := *m
+	own.Key, own.Value, own.Headers, _ = copied(m.Key, m.Value, m.Headers)
+	return &own
+}
+
+// named refuses a posting that nothing can be settled with: the store would refuse it, and every other outcome of its
+// batch with it.
+func named(p *envelope.AlreadyPosted, err error) error {
+	if p == nil {
+		return fault.New(fault.Unclassified, "handler names a posting that stands in the way, and the posting is nil")
+	}
+	root, wrong := envelope.ParseCoordinates(p.Root.String())
+	if wrong != nil || root != p.Root || p.Generation < 0 || p.Digest == "" {
+		return fault.New(fault.Unclassified, "handler names posting %s without root, generation and digest: %s, %d, %q", p.ID, p.Root, p.Generation, p.Digest)
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 func TestCutOffAttemptOfALivingAssignmentIsDropped(t *testing.T) {
 	var told []Event
 	e := &Engine{cfg: Config{Order: OrderKey}.withDefaults(), observe: func(ev Event) { told = append(told, ev) }}
-	l := newLoop(e)
+	l := newLoop(t.Context(), e)
 	l.now = time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 	d := someDelivery(l.now)
 	d.part = &partition{source: source{"recon.main", 2}, window: newWindow(1, 10, 10)}

@@ -12,7 +12,7 @@ import (
 //
 // nil means inserted now. *envelope.AlreadyPosted means that a posting of this source_hash stands in the way.
 // Any other error is judged by fault.Of: its code decides between retry and dead letter; an error without a known
-// code is poison. The message is the handler's to read, never to change. A panic is the poison code HANDLER_PANIC.
+// code is poison. The message is a copy of the handler's own: letters show what came, whatever it writes there. A panic is the poison code HANDLER_PANIC.
 type Handler interface {
 	Handle(ctx context.Context, m *envelope.Message) error
 }

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"recon/pkg/envelope"
@@ -13,10 +14,19 @@ import (
 type loop struct {
 	e     *Engine
 	inbox *inbox
-	now   time.Time // of this turn
+	ended chan struct{} // closed when it turns no more
+	now   time.Time     // of this turn
+
+	work     context.Context // ends all work in hand
+	stopWork context.CancelFunc
+	pool     *pool
+	claims   chan *claimBatch // to the claimers
+	settles  chan *settleBatch
+	proofs   chan *proof
 
 	parts       map[source]*partition
 	assignments uint64 // number of the latest one
+	stale       int32  // the latest member epoch that a commit was refused for
 	lanes       lanes[laneKey, *delivery]
 	holds       map[string]*hold[*delivery] // by tier topic
 	hashes      map[string][]*delivery      // hashes at work here, with those that wait behind, oldest first
@@ -30,6 +40,7 @@ type loop struct {
 	claimed   claimList
 
 	toStart   []*delivery
+	starting  []*delivery // of this turn
 	toWrite   []*delivery // letters and copies that no handler stands before
 	running   int
 	unsettled int // handled and not done; with running bounded by MaxUnsettled
@@ -55,10 +66,13 @@ type partition struct {
 	ctx      context.Context // ends with the assignment
 	cancel   context.CancelFunc
 	paused   bool
-	inHand   int      // deliveries from handler to done
-	draining bool     // nothing new may begin
-	drains   []func() // wait until nothing is in hand: a stop and a revoke may drain at once
-	gone     bool     // revoked, lost, or the process stops: nothing of it moves on
+	inHand   int         // deliveries from handler to done
+	refused  int         // deliveries whose write failed and is tried again: meanwhile the partition begins nothing
+	starts   []*delivery // what would begin then,
+	letters  []*delivery // and what would be written without a handler
+	draining bool        // nothing new may begin
+	drains   []func()    // wait until nothing is in hand: a stop and a revoke may drain at once
+	gone     bool        // revoked, lost, or the process stops: nothing of it moves on
 }
 
 // coordinates name the partition in events; the offset says nothing.
@@ -80,15 +94,42 @@ const (
 	batchesOut      = 2
 )
 
-func newLoop(e *Engine) *loop {
-	return &loop{
-		e: e, inbox: newInbox(), parts: make(map[source]*partition), holds: make(map[string]*hold[*delivery]),
+func newLoop(ctx context.Context, e *Engine) *loop {
+	l := &loop{
+		e: e, inbox: newInbox(), ended: make(chan struct{}),
+		claims: make(chan *claimBatch, batchesOut), settles: make(chan *settleBatch, batchesOut), proofs: make(chan *proof, 1),
+		parts: make(map[source]*partition), stale: math.MinInt32, holds: make(map[string]*hold[*delivery]),
 		hashes: make(map[string][]*delivery), retries: newHold[func()](1 << 60), early: make(map[uint64]*claimBatch),
 	}
+	l.pool = newPool(e.cfg.Concurrency, func(d *delivery) {
+		e.handle(d)
+		l.inbox.handledOne(d)
+	})
+	l.work, l.stopWork = context.WithCancel(ctx)
+	return l
+}
+
+// ask runs f in the loop and waits until it has run, or until the loop has ended.
+func (l *loop) ask(f func()) {
+	done := make(chan struct{})
+	l.call(func() {
+		f()
+		close(done)
+	})
+	select {
+	case <-done:
+	case <-l.ended:
+	}
+}
+
+// call has f run in the loop, unless the loop ends before.
+func (l *loop) call(f func()) {
+	l.inbox.leave(func(m *mail) { m.calls = append(m.calls, f) })
 }
 
 // run turns until done is closed.
 func (l *loop) run(done <-chan struct{}) {
+	defer close(l.ended)
 	var spare mail
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -177,6 +218,7 @@ func (l *loop) drop(d *delivery) {
 // the place of its hash, which goes to the next one behind it.
 func (l *loop) let(d *delivery) {
 	if d.counted {
+		l.unpark(d)
 		d.counted = false
 		l.unsettled--
 		d.part.inHand--
@@ -210,6 +252,35 @@ func (l *loop) hold(d *delivery) {
 	d.counted = true
 	l.unsettled++
 	d.part.inHand++
+}
+
+// park holds d's partition while d's write is tried again. d gives its place among the unsettled to the others: it is
+// bounded by its partition's standing still.
+func (l *loop) park(d *delivery) {
+	if d.parked {
+		return
+	}
+	d.parked = true
+	d.part.refused++
+	l.unsettled--
+}
+
+// unpark lets the partition go on behind the last of its writes.
+func (l *loop) unpark(d *delivery) {
+	if !d.parked {
+		return
+	}
+	d.parked = false
+	l.unsettled++
+	if d.part.refused--; d.part.refused == 0 {
+		l.goOn(d.part)
+	}
+}
+
+// goOn sends on what stood still behind a failed write.
+func (l *loop) goOn(part *partition) {
+	l.toStart, l.toWrite = append(l.toStart, part.starts...), append(l.toWrite, part.letters...)
+	part.starts, part.letters = nil, nil
 }
 
 // after calls f in the loop after a pause that grows with n, unless the loop ends before.

@@ -17,7 +17,7 @@ import (
 )
 
 // open asks broker, topics, group and store what it must know before the first record, then makes the client.
-func (e *Engine) open(ctx context.Context) error {
+func (e *Engine) open(ctx context.Context, l *loop) error {
 	base, err := e.cfg.Broker.Options()
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (e *Engine) open(ctx context.Context) error {
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer asking.Close()
-	if err := broker.Await(ctx, e.cfg.StartupTimeout, asking); err != nil {
+	if err := broker.Await(ctx, e.patience, asking); err != nil {
 		return err
 	}
 	adm := kadm.NewClient(asking)
@@ -37,7 +37,7 @@ func (e *Engine) open(ctx context.Context) error {
 	if err := e.openStore(ctx, adm); err != nil {
 		return err
 	}
-	if e.client, err = kgo.NewClient(append(base, e.options()...)...); err != nil {
+	if e.client, err = kgo.NewClient(append(base, e.options(l)...)...); err != nil {
 		return fmt.Errorf("kafka client of group %s: %w", e.cfg.Group, err)
 	}
 	e.producer = e.client
@@ -45,9 +45,7 @@ func (e *Engine) open(ctx context.Context) error {
 		e.producer = e.wrap(e.producer)
 	}
 	if err := e.openJournal(ctx, base); err != nil {
-		close(e.loopEnded) // the loop never begins: a callback that asks it must not wait
-		e.client.CloseAllowingRebalance()
-		return err
+		return e.leaveGroup(err)
 	}
 	return nil
 }
@@ -67,6 +65,11 @@ func (e *Engine) openTopics(ctx context.Context, adm *kadm.Client) error {
 		e.tiers[topic] = struct{}{}
 	}
 	e.limits = found.Limits()
+	for _, topic := range []string{e.cfg.Topics.DLQ(), e.cfg.Topics.Audit()} {
+		if n := e.limit(topic); n < wholeLetter {
+			return fmt.Errorf("%w: %s has max.message.bytes=%d, want at least %d, or a record could end nowhere: `consumer topics --apply` sets it", ErrTopicTooSmall, topic, n, wholeLetter)
+		}
+	}
 	return nil
 }
 
@@ -95,14 +98,14 @@ func (e *Engine) openStore(ctx context.Context, adm *kadm.Client) error {
 
 // patiently asks again while the answer is one that time can heal, for as long as a start may take.
 func (e *Engine) patiently(ctx context.Context, whom string, heals func(error) bool, ask func() error) error {
-	limit := time.Now().Add(e.cfg.StartupTimeout)
+	limit := time.Now().Add(e.patience)
 	for n := 0; ; n++ {
 		err := ask()
 		if err == nil || !heals(err) {
 			return err
 		}
 		if time.Now().Add(pause(n)).After(limit) {
-			return fmt.Errorf("waited %s for %s: %w", e.cfg.StartupTimeout, whom, err)
+			return fmt.Errorf("waited %s for %s: %w", e.patience, whom, err)
 		}
 		if !sleep(ctx, pause(n)) {
 			return ctx.Err()
@@ -119,16 +122,19 @@ func (e *Engine) openJournal(ctx context.Context, base []kgo.Opt) error {
 		Topic: e.cfg.Topics.Audit(), Service: e.cfg.Service, Instance: e.cfg.Instance, Version: e.cfg.Version,
 		ConfigDigest: e.cfg.ConfigDigest, MaxBytes: e.limit(e.cfg.Topics.Audit()),
 	}
-	head, found, err := audit.LastHead(ctx, base, cfg.Topic, cfg.Service, cfg.Instance)
-	if err != nil {
+	whatever := func(error) bool { return true } // a chain that could not begin is given up, and harms nobody
+	var chain *audit.Chain
+	err := e.patiently(ctx, "the audit topic", whatever, func() error {
+		head, found, err := audit.LastHead(ctx, base, cfg.Topic, cfg.Service, cfg.Instance)
+		if err != nil {
+			return err
+		}
+		if found {
+			cfg.Predecessor = head
+		}
+		chain, err = audit.Open(ctx, cfg, timed{e})
 		return err
-	}
-	if found {
-		cfg.Predecessor = head
-	}
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.StartupTimeout)
-	defer cancel()
-	chain, err := audit.Open(ctx, cfg, timed{e})
+	})
 	if err != nil {
 		return err
 	}
@@ -146,16 +152,16 @@ func (t timed) Produce(ctx context.Context, r *kgo.Record, done func(*kgo.Record
 
 // options are those of the one client that polls main and tiers, writes copies, letters, dispositions and the trail,
 // and commits.
-func (e *Engine) options() []kgo.Opt {
+func (e *Engine) options(l *loop) []kgo.Opt {
 	read := []string{e.cfg.Topics.Main()}
 	for topic := range e.tiers {
 		read = append(read, topic)
 	}
 	opts := []kgo.Opt{
 		kgo.ConsumerGroup(e.cfg.Group), kgo.ConsumeTopics(read...),
-		kgo.AutoCommitMarks(), kgo.AutoCommitInterval(e.cfg.CommitInterval), kgo.AutoCommitCallback(e.onCommit),
+		kgo.AutoCommitMarks(), kgo.AutoCommitInterval(e.cfg.CommitInterval), kgo.AutoCommitCallback(l.onCommit),
 		kgo.BlockRebalanceOnPoll(),
-		kgo.OnPartitionsAssigned(e.onAssigned), kgo.OnPartitionsRevoked(e.onRevoked), kgo.OnPartitionsLost(e.onLost),
+		kgo.OnPartitionsAssigned(l.onAssigned), kgo.OnPartitionsRevoked(l.onRevoked), kgo.OnPartitionsLost(l.onLost),
 		// A transaction's markers count as done records, so that resting lag is 0 (MECHANICS a).
 		kgo.KeepControlRecords(), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		// A new group reads from the start; a known one whose offset is gone is told so, and never skips.
@@ -181,6 +187,9 @@ func (e *Engine) options() []kgo.Opt {
 const (
 	// maxBuffered is above everything that can be unsettled at once, so that a write never blocks the loop.
 	maxBuffered = 1 << 20
+	// wholeLetter is what a letter without its original needs at most, with headers and batch (CONTRACT 5: 48 KiB without
+	// them), and what an audit record does.
+	wholeLetter = 64 << 10
 	// unknownLimit is a topic's size limit where the broker did not tell: its own default (Apache Kafka 4.3.1).
 	unknownLimit = 1_048_588
 )
@@ -196,13 +205,10 @@ func (e *Engine) limit(topic string) int {
 // keeper asks from time to time whether a broker answers (a poll says nothing when none does, or when the password is
 // wrong), and tells the store once that the group has committed.
 func (e *Engine) keeper(ctx context.Context) {
-	told := false
 	for sleep(ctx, keepEvery) {
 		limited, cancel := context.WithTimeout(ctx, keepLimit)
 		err := broker.Ping(limited, e.client)
-		if !told && e.committed.Load() {
-			told = e.tellCommitted(limited) == nil
-		}
+		_ = e.tellCommitted(limited) // asked again
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -224,8 +230,10 @@ const (
 
 // tellCommitted lets the store remember that this group had offsets: one that has none later on is told from a new one.
 func (e *Engine) tellCommitted(ctx context.Context) error {
-	if !e.committed.Load() {
+	if !e.committed.Load() || e.told.Load() {
 		return nil
 	}
-	return e.store.MarkCommitted(ctx)
+	err := e.store.MarkCommitted(ctx)
+	e.told.Store(err == nil)
+	return err
 }

@@ -30,7 +30,7 @@ const pollRecords = 5000
 
 // poller takes records from the client until ctx ends. Between a poll and its admission no rebalance can happen
 // (BlockRebalanceOnPoll): a record therefore always meets the window of the assignment that fetched it.
-func (e *Engine) poller(ctx context.Context) {
+func (e *Engine) poller(ctx context.Context, l *loop) {
 	for ctx.Err() == nil {
 		fetches := e.client.PollRecords(ctx, pollRecords)
 		now := time.Now()
@@ -43,8 +43,11 @@ func (e *Engine) poller(ctx context.Context) {
 			p.batches = append(p.batches, batch{source{f.Topic, f.Partition}, e.prepare(f.Records, tier, now)})
 		})
 		if len(p.batches) > 0 {
-			e.loop.inbox.leave(func(m *mail) { m.polls = append(m.polls, p) })
-			e.awaitAdmission(p)
+			l.inbox.leave(func(m *mail) { m.polls = append(m.polls, p) })
+			select {
+			case <-p.admitted:
+			case <-l.ended:
+			}
 		}
 		e.client.AllowRebalance()
 		failed := e.pollErrors(ctx, fetches, now)
@@ -63,14 +66,6 @@ func (e *Engine) poller(ctx context.Context) {
 // pollPause follows a poll with an error: some come hundreds of times a second (MECHANICS g8, h).
 const pollPause = 200 * time.Millisecond
 
-// awaitAdmission waits until the loop has taken the poll's records into their windows.
-func (e *Engine) awaitAdmission(p *poll) {
-	select {
-	case <-p.admitted:
-	case <-e.loopEnded:
-	}
-}
-
 // pollErrors sorts a poll's errors: most are information, a few end the engine because waiting cannot heal them.
 func (e *Engine) pollErrors(ctx context.Context, fetches kgo.Fetches, now time.Time) (failed bool) {
 	fetches.EachError(func(topic string, partition int32, err error) {
@@ -85,6 +80,10 @@ func (e *Engine) pollErrors(ctx context.Context, fetches kgo.Fetches, now time.T
 		case errors.Is(err, kerr.OffsetOutOfRange):
 			e.fatal(fmt.Errorf("%w: group %s has committed an offset of %s/%d that the log does not hold: records were lost to retention, or the topic was recreated; compare `consumer check --online`, then decide about the group's offsets",
 				ErrOffsetGone, e.cfg.Group, topic, partition))
+		case errors.As(err, new(*kgo.ErrDataLoss)):
+			e.fatal(fmt.Errorf("%w: the log of %s/%d was cut behind what was read, and others stand there now: %w", ErrOffsetGone, topic, partition, err))
+		case errors.Is(err, kerr.FencedInstanceID):
+			e.fatal(fenced(e))
 		case errors.Is(err, kerr.UnknownTopicID):
 			if e.recreated(now) {
 				e.fatal(fmt.Errorf("%w: %s was deleted or recreated under the consumer: its offsets are gone with it", ErrTopicRecreated, topic))

@@ -1,6 +1,9 @@
 package consumer
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // pool runs deliveries on at most limit goroutines, in the order in which they were pushed.
 // Goroutines are made when work waits and none is idle, and end with stop.
@@ -14,6 +17,7 @@ type pool struct {
 	next    int // queue[next:] waits
 	idle    int
 	workers int
+	ends    int // workers that have ended
 	stopped bool
 	ended   sync.WaitGroup
 }
@@ -44,13 +48,28 @@ func (p *pool) push(ds []*delivery) {
 	}
 }
 
-// stop lets every goroutine end once nothing waits, and waits for them.
-func (p *pool) stop() {
+// stop lets every goroutine end once nothing waits, and waits for them, at most so long. It returns how many are at
+// work even then: nothing can end those.
+func (p *pool) stop(limit time.Duration) (left int) {
 	p.mu.Lock()
 	p.stopped = true
 	p.wake.Broadcast()
 	p.mu.Unlock()
-	p.ended.Wait()
+	ended := make(chan struct{})
+	go func() {
+		p.ended.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return 0
+	case <-timer.C:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.workers - p.ends
 }
 
 func (p *pool) work() {
@@ -59,6 +78,7 @@ func (p *pool) work() {
 	for {
 		for p.next == len(p.queue) {
 			if p.stopped {
+				p.ends++
 				return
 			}
 			p.idle++

@@ -23,7 +23,7 @@ func TestPoolRunsAtMostItsLimitAndEverything(t *testing.T) {
 		for range 10 {
 			p.push(make([]*delivery, 16))
 		}
-		p.stop()
+		p.stop(time.Minute)
 		if ran.Load() != 160 || most.Load() != 8 {
 			t.Errorf("ran %d, at most %d at once, want 160 and 8", ran.Load(), most.Load())
 		}
@@ -46,7 +46,7 @@ func TestPoolStartsInOrder(t *testing.T) {
 		want[i] = &delivery{}
 		p.push(want[i : i+1])
 	}
-	p.stop()
+	p.stop(time.Minute)
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("delivery %d ran out of turn", i)
@@ -66,6 +66,6 @@ func TestPoolIsIdleWithoutWork(t *testing.T) {
 		if p.workers != 1 || p.idle != 1 {
 			t.Errorf("%d goroutines, %d idle, want one that was used three times", p.workers, p.idle)
 		}
-		p.stop()
+		p.stop(time.Minute)
 	})
 }

@@ -37,7 +37,7 @@ func (l *loop) settle() {
 		}
 		if len(b.ds) > 0 {
 			l.settlesOut++
-			l.e.settles <- b
+			l.settles <- b
 		}
 	}
 }
@@ -61,13 +61,13 @@ func (d *delivery) settlement() dedup.Settlement {
 
 // settler carries outcomes to the store until settles is closed. While the store is away nothing is settled and
 // nothing is marked.
-func (e *Engine) settler(ctx context.Context) {
-	for b := range e.settles {
-		err := e.insist(ctx, func(ctx context.Context) error { return e.store.Settle(ctx, b.settlements) })
+func (l *loop) settler() {
+	for b := range l.settles {
+		err := l.e.insist(l.work, func(ctx context.Context) error { return l.e.store.Settle(ctx, b.settlements) })
 		if err != nil {
 			b.settlements = nil // the work is over
 		}
-		e.loop.inbox.leave(func(m *mail) { m.settled = append(m.settled, b) })
+		l.inbox.leave(func(m *mail) { m.settled = append(m.settled, b) })
 	}
 }
 

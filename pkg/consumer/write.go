@@ -24,6 +24,10 @@ func (l *loop) write() {
 			l.drop(d)
 			continue
 		}
+		if d.part.refused > 0 {
+			d.part.letters = append(d.part.letters, d)
+			continue
+		}
 		l.hold(d)
 		d.route = l.e.router.route(d, d.err, l.now, rand.Float64())
 		l.send(d)
@@ -37,7 +41,7 @@ func (l *loop) write() {
 // send writes d's copy or letter. Its outcome comes back as written; until then nothing is settled.
 func (l *loop) send(d *delivery) {
 	d.step = stepWrite
-	if !d.route.verdict.Known {
+	if !d.route.verdict.Known && d.writes == 0 {
 		l.e.observe(Event{Kind: Unclassified, At: l.now, Record: d.at, Root: d.retry.Root, Message: d.msg, Stage: d.route.verdict.Stage, Err: d.err})
 	}
 	rec, err := l.fit(d)
@@ -101,6 +105,7 @@ func (l *loop) written(w written) {
 	}
 	if w.err != nil {
 		d.writes++
+		l.park(d)
 		ev := Event{Kind: WriteRefused, At: l.now, Record: d.at, Root: d.retry.Root, Message: d.msg, Count: d.writes, Err: w.err}
 		if ev.Topic = l.e.cfg.Topics.Dispositions(); d.step == stepWrite {
 			ev.Topic, ev.Code = d.route.topic, d.route.verdict.Code
@@ -110,6 +115,7 @@ func (l *loop) written(w written) {
 		return
 	}
 	d.writes = 0
+	l.unpark(d)
 	switch {
 	case d.step == stepReport:
 		l.finish(d, d.ending)
