@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"go.uber.org/zap"
 
+	"recon/pkg/broker"
 	"recon/pkg/consumer"
 	"recon/pkg/dedup"
 )
@@ -71,28 +70,15 @@ func checkKafka(j *job) (committed bool, err error) {
 	if err := report(j, found.Verify(), true); err != nil {
 		return false, err
 	}
-	return hasCommitted(j.ctx, adm, j.settings.Group)
+	offsets, err := broker.Committed(j.ctx, j.settings.Timeout.Startup, adm, j.settings.Group)
+	return len(offsets) > 0, err
 }
 
-func hasCommitted(ctx context.Context, adm *kadm.Client, group string) (bool, error) {
-	offsets, err := adm.FetchOffsets(ctx, group)
-	if err == nil {
-		err = offsets.Error()
-	}
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return false, fmt.Errorf("committed offsets of group %s: %w", group, err)
-	}
-	return len(offsets) > 0, nil
-}
-
-// checkStore opens the store as `run` would for a group with offsets; for a new group it only asks whether it answers,
-// since opening would make its generation.
+// checkStore joins the store: it makes nothing there, so for a new group nothing need have begun with it yet.
 func checkStore(ctx context.Context, b *books, committed bool) error {
-	if committed {
-		return b.store.Open(ctx, true, false)
+	err := b.store.Join(ctx, committed)
+	if !committed && errors.Is(err, dedup.ErrMemoryLost) {
+		return nil
 	}
-	if err := b.store.Ping(ctx); !errors.Is(err, dedup.ErrNotOpen) {
-		return err
-	}
-	return nil
+	return err
 }

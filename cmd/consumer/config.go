@@ -87,6 +87,6 @@ type versionCmd struct{}
 
 // Run prints it.
 func (*versionCmd) Run(j *job) error {
-	_, err := fmt.Fprintln(j.out, version())
+	_, err := fmt.Fprintln(j.out, config.Version())
 	return err
 }

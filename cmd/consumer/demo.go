@@ -1,6 +1,9 @@
 package main
 
-import "recon/internal/demo"
+import (
+	"recon/internal/config"
+	"recon/internal/demo"
+)
 
 // demoCmd is `consumer demo`.
 type demoCmd struct {
@@ -9,5 +12,5 @@ type demoCmd struct {
 
 // Run plays the demo; it needs no service and ends by itself.
 func (d *demoCmd) Run(j *job) error {
-	return demo.Run(j.ctx, j.out, demo.Options{Keep: d.Keep, Version: version()})
+	return demo.Run(j.ctx, j.out, demo.Options{Keep: d.Keep, Version: config.Version()})
 }

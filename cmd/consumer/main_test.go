@@ -12,27 +12,10 @@ import (
 
 func TestMain(m *testing.M) {
 	testkit.MaybeRunChild(map[string]func() int{
-		"run": func() int { return main.Execute([]string{"run"}, os.Stdout, os.Stderr) },
+		"run":        func() int { return main.Execute([]string{"run"}, os.Stdout, os.Stderr) },
+		"from-start": func() int { return main.Execute([]string{"run", "--from-start"}, os.Stdout, os.Stderr) },
 	})
 	os.Exit(m.Run())
-}
-
-// clean gives every setting its default, whatever the environment of the test says.
-func clean(t *testing.T, env ...string) {
-	t.Helper()
-	for _, kv := range os.Environ() {
-		name, value, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "RECON_") && !strings.HasPrefix(name, "RECON_TEST_") && name != "RECON_REQUIRE_SERVICES" {
-			t.Setenv(name, value) // restored at the end
-			if err := os.Unsetenv(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for _, kv := range env {
-		name, value, _ := strings.Cut(kv, "=")
-		t.Setenv(name, value)
-	}
 }
 
 func TestMistakesAreReportedTogetherWithExit2(t *testing.T) {
@@ -50,7 +33,7 @@ func TestMistakesAreReportedTogetherWithExit2(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			clean(t, c.env...)
+			testkit.Settings(t, c.env...)
 			var out, errs bytes.Buffer
 			if code := main.Execute(c.args, &out, &errs); code != 2 {
 				t.Errorf("exit %d, want 2", code)
@@ -65,7 +48,7 @@ func TestMistakesAreReportedTogetherWithExit2(t *testing.T) {
 }
 
 func TestConfigShowsWhereEachSettingCameFromAndHidesSecrets(t *testing.T) {
-	clean(t, "RECON_REDIS_URL=redis://user:geheim@127.0.0.1:6379/0", "RECON_GROUP=mine", "RECON_KAFKA_SASL_PASSWORD=geheim")
+	testkit.Settings(t, "RECON_REDIS_URL=redis://user:geheim@127.0.0.1:6379/0", "RECON_GROUP=mine", "RECON_KAFKA_SASL_PASSWORD=geheim")
 	var out, errs bytes.Buffer
 	if code := main.Execute([]string{"config", "--concurrency=7"}, &out, &errs); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs.String())

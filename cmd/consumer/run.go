@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -55,31 +54,19 @@ func (r *runCmd) Run(j *job) error {
 	watched.Go(func() { watch.run(watching) })
 	defer watched.Wait()
 	defer unwatch()
-	log.Info("consumer starts", zap.String("version", version()), zap.String("health", health.Address()), zap.String("group", books.cfg.Group))
+	log.Info("consumer starts", zap.String("version", config.Version()), zap.String("health", health.Address()), zap.String("group", books.cfg.Group))
 	return engine.Run(j.ctx)
 }
 
-// await waits until the ledger answers, and brings its tables up to date where that is wanted.
+// await waits until the ledger answers, and brings its tables up to date where that is wanted. To be told to stop
+// meanwhile is no error.
 func (b *books) await(ctx context.Context, s *config.Effective) error {
-	limit, cancel := context.WithTimeout(ctx, s.Timeout.Startup)
-	defer cancel()
-	var said error
-	for {
-		err := b.ledger.Ping(limit)
-		if err == nil {
-			break
-		}
-		if said == nil || limit.Err() == nil {
-			said = err // an answer cut off by the end of the wait says less than the one before it
-		}
-		select {
-		case <-limit.Done():
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("waited %s for the ledger (RECON_LEDGER_URL): %w", s.Timeout.Startup, said)
-		case <-time.After(200 * time.Millisecond):
-		}
+	err := s.Await(ctx, "ledger (RECON_LEDGER_URL)", func(ctx context.Context) (bool, error) { return true, b.ledger.Ping(ctx) })
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	if !s.Ledger.Migrate {
 		return nil
@@ -102,7 +89,7 @@ func openAll(j *job, log *zap.Logger) (*books, error) {
 	var b books
 	calendar, calendarErr := j.settings.Periods()
 	var err, storeErr, ledgerErr error
-	b.cfg, err = j.settings.Consumer(log, calendar, version())
+	b.cfg, err = j.settings.Consumer(log, calendar, config.Version())
 	b.store, storeErr = j.settings.Store()
 	b.ledger, ledgerErr = j.settings.OpenLedger(calendar)
 	if err = errors.Join(err, calendarErr, storeErr, ledgerErr); err != nil {
@@ -130,18 +117,4 @@ func newLogger() (*zap.Logger, error) {
 	cfg.EncoderConfig.EncodeTime = func(t time.Time, enc zapcore.PrimitiveArrayEncoder) { enc.AppendString(envelope.FormatTime(t)) }
 	cfg.EncoderConfig.TimeKey = "at"
 	return cfg.Build()
-}
-
-// version is the build's: the module's version or the revision it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return s.Value[:12]
-		}
-	}
-	return info.Main.Version
 }

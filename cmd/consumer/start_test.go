@@ -52,7 +52,7 @@ func TestRealStartWithoutADependencyIsOneSentenceAndExit1(t *testing.T) {
 				"RECON_KAFKA_BROKERS=" + kafka, "RECON_REDIS_URL=" + redis, "RECON_LEDGER_URL=" + postgres, "RECON_LISTEN=127.0.0.1:0",
 				"RECON_TOPICS_PREFIX=" + prefix, "RECON_GROUP=" + prefix, "RECON_TIMEOUT_STARTUP=2s", "RECON_RETRY_TIERS=1s",
 			}, c.env...)
-			clean(t, all...)
+			testkit.Settings(t, all...)
 			if !strings.Contains(c.name, "broker") {
 				testkit.CreateTopics(t, kafka, 1, nil, prefix+".main", prefix+".dlq", prefix+".dispositions", prefix+".audit", prefix+".retry.1s")
 			}
@@ -84,7 +84,7 @@ func withPassword(url, password string) string {
 
 func TestRealMissingTopicIsExit9WithItsName(t *testing.T) {
 	p := newPlant(t, "1s,3s")
-	clean(t, append(p.env, "RECON_RETRY_TIERS=1s,3s,7s")...)
+	testkit.Settings(t, append(p.env, "RECON_RETRY_TIERS=1s,3s,7s")...)
 	var out, errs bytes.Buffer
 	if code := main.Execute([]string{"run"}, &out, &errs); code != 9 {
 		t.Errorf("exit %d, want 9", code)

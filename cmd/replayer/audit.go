@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"recon/pkg/audit"
+	"recon/pkg/broker"
 	"recon/pkg/envelope"
 	"recon/pkg/ledger"
 	"recon/pkg/replay"
@@ -48,6 +49,9 @@ func (*verifyCmd) Run(j *job) error {
 		return err
 	}
 	result := e.Books.Result()
+	if err := t.counted(e, result); err != nil {
+		return err
+	}
 	if j.form == asTable {
 		err = printEvidence(j, e, result)
 	} else {
@@ -57,6 +61,30 @@ func (*verifyCmd) Run(j *job) error {
 		return fmt.Errorf("%w: completeness closes: %t, trail intact: %t", errIntegrity, result.Closes(), e.Trail.Intact())
 	}
 	return err
+}
+
+// counted refuses books in which nothing is counted although main holds records: they close for any group that does not
+// exist, and prove nothing.
+func (t *tools) counted(e *audit.Evidence, result *audit.Result) error {
+	if result.Ingested.All().Records > 0 || slices.ContainsFunc(e.Spans, func(s broker.Span) bool {
+		return s.Topic == t.names.Main() && s.From < s.To
+	}) {
+		return nil
+	}
+	ends, err := t.adm.ListEndOffsets(t.ctx, t.names.Main())
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("where %s ends: %w", t.names.Main(), err)
+	}
+	for _, s := range e.Spans {
+		if end, ok := ends.Lookup(s.Topic, s.Partition); ok && end.Offset > s.To {
+			return fmt.Errorf("%w: %s holds records, and group %s (RECON_GROUP) has committed none of them: nothing is counted, so nothing is proved; is this the consumer's group?",
+				replay.ErrPrecondition, s.Topic, t.settings.Group)
+		}
+	}
+	return nil
 }
 
 // evidence reads every topic up to the group's positions, and every posting. tiers are those that exist.

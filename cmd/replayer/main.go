@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"recon/internal/config"
+	"recon/pkg/fault"
 )
 
 // commands are what the replayer can be told to do; each has a file of its own.
@@ -38,10 +39,14 @@ func execute(args []string, out, errs io.Writer) int {
 	var c commands
 	command, effective, ok, err := config.Parse("replayer", about, &c, &c.Flags, args, out, titles, ownFlags())
 	if err == nil && ok {
-		err = command.Run(&job{ctx: ctx, settings: effective, form: c.Output, in: os.Stdin, out: out, errs: errs})
+		page := &page{to: out}
+		err = command.Run(&job{ctx: ctx, settings: effective, form: c.Output, in: os.Stdin, out: page, errs: errs})
+		if err == nil && page.err != nil {
+			err = fmt.Errorf("output: %w", page.err)
+		}
 	}
 	if err != nil {
-		fmt.Fprintln(errs, "replayer:", err)
+		fmt.Fprintln(errs, "replayer:", fault.Printable(err.Error()))
 	}
 	return exitCode(err)
 }

@@ -34,24 +34,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// clean gives every setting its default, whatever the environment of the test says.
-func clean(t *testing.T, env ...string) {
-	t.Helper()
-	for _, kv := range os.Environ() {
-		name, value, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "RECON_") && !strings.HasPrefix(name, "RECON_TEST_") && name != "RECON_REQUIRE_SERVICES" {
-			t.Setenv(name, value) // restored at the end
-			if err := os.Unsetenv(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for _, kv := range env {
-		name, value, _ := strings.Cut(kv, "=")
-		t.Setenv(name, value)
-	}
-}
-
 // said is what one command came to.
 type said struct {
 	code      int
@@ -132,7 +114,7 @@ func TestMistakesAreReportedTogetherWithExit2(t *testing.T) {
 		{"a calendar that is not there", []string{"list", "--calendar-file=gone.yaml"}, everything, []string{"calendar.file"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clean(t, c.env...)
+			testkit.Settings(t, c.env...)
 			got := run(c.args...).want(t, replay.ExitUsage)
 			for _, want := range c.want {
 				if !strings.Contains(got.errs, want) {
@@ -149,7 +131,7 @@ func TestTheConfigurationAsksForTicketsAndAddsRootCauses(t *testing.T) {
 	if err := os.WriteFile(file, []byte("replay:\n  ticket_required: true\n  root_causes: [bank_holiday]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	clean(t, append(slices.Clone(everything), "RECON_CONFIG="+file, "RECON_TIMEOUT_STARTUP=1ms")...)
+	testkit.Settings(t, append(slices.Clone(everything), "RECON_CONFIG="+file, "RECON_TIMEOUT_STARTUP=1ms")...)
 	args := []string{"--all", "--reason=x", "--root-cause=bank_holiday", "--yes"}
 	run(args...).want(t, replay.ExitUsage, "--ticket is missing")
 	run(append(args, "--ticket=T-1")...).want(t, replay.ExitError, "waited", "RECON_KAFKA_BROKERS")
@@ -157,7 +139,7 @@ func TestTheConfigurationAsksForTicketsAndAddsRootCauses(t *testing.T) {
 }
 
 func TestHelpListsTheCommands(t *testing.T) {
-	clean(t)
+	testkit.Settings(t)
 	got := run("--help").want(t, replay.ExitDone)
 	for _, command := range []string{"status", "list", "show", "waiting", "trace", "replay", "audit"} {
 		if !strings.Contains(got.out, "\n  "+command+" ") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"recon/pkg/envelope"
+	"recon/pkg/fault"
 	"recon/pkg/replay"
 )
 
@@ -91,7 +92,8 @@ func (r *wayBack) confirm(p *replay.Plan) error {
 	var b bytes.Buffer
 	replay.PrintPlan(&b, p)
 	_, body, _ := strings.Cut(b.String(), "\n") // the first line says that nothing will be changed
-	fmt.Fprintf(r.aside(), "Plan %s by %s: %s (%s)\n%s", p.ID, p.Actor, p.Reason, p.RootCause, body)
+	head := fault.Printable(fmt.Sprintf("Plan %s by %s: %s (%s)", p.ID, p.Actor, p.Reason, p.RootCause))
+	fmt.Fprintf(r.aside(), "%s\n%s", head, body)
 	r.sayCalendar()
 	answer := make(chan bool, 1)
 	go func() { answer <- replay.ConfirmCount(r.in, r.errs, len(p.Entries)) }() // who waits for a key cannot be ended

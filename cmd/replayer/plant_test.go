@@ -44,7 +44,7 @@ func newPlant(t *testing.T, env ...string) *plant {
 	t.Helper()
 	prefix := testkit.Prefix(t)
 	p := &plant{t: t, names: topics.Names{Prefix: prefix}}
-	clean(t, append([]string{
+	testkit.Settings(t, append([]string{
 		"RECON_KAFKA_BROKERS=" + testkit.Kafka(t), "RECON_REDIS_URL=" + testkit.Redis(t), "RECON_LEDGER_URL=" + testkit.Postgres(t),
 		"RECON_TOPICS_PREFIX=" + prefix, "RECON_GROUP=" + prefix, "RECON_RETRY_TIERS=1s,30s", "RECON_TIMEOUT_SESSION=6s",
 		"RECON_DEDUP_RUN_LEASE=3s",

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"recon/internal/testkit"
 	"recon/pkg/envelope"
 	"recon/pkg/replay"
 	"recon/pkg/topics"
@@ -138,7 +139,7 @@ func TestTopicsThatCannotBeReliedOnAreAPrecondition(t *testing.T) {
 func TestPlansThatMustNotBeExecutedExit7(t *testing.T) {
 	s := newShelf(t)
 	s.fill()
-	clean(t, everything...)
+	testkit.Settings(t, everything...)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	write := func(b []byte) {
 		t.Helper()

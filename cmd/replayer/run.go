@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"recon/internal/config"
 	"recon/pkg/audit"
 	"recon/pkg/replay"
 	"recon/pkg/topics"
@@ -120,7 +120,7 @@ const service = "recon-replayer"
 // chain begins this process's chain in the audit topic, with its predecessor's head.
 func (r *wayBack) chain(cl *kgo.Client, maxBytes int) (*audit.Chain, error) {
 	cfg := audit.Config{
-		Topic: r.names.Audit(), Service: service, Instance: hostOr(r.settings.Instance), Version: version(),
+		Topic: r.names.Audit(), Service: service, Instance: hostOr(r.settings.Instance), Version: config.Version(),
 		ConfigDigest: r.settings.Digest(), MaxBytes: maxBytes,
 	}
 	var err error
@@ -137,18 +137,4 @@ func (r *wayBack) endChain(chain *audit.Chain) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.settings.Timeout.Produce)
 	defer cancel()
 	return chain.Close(ctx)
-}
-
-// version is the build's: the module's version or the revision it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return s.Value[:12]
-		}
-	}
-	return info.Main.Version
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"recon/internal/testkit"
 	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
@@ -43,7 +44,7 @@ func newShelf(t *testing.T, missing ...string) *shelf {
 	}
 	t.Cleanup(cluster.Close)
 	s.addrs = cluster.ListenAddrs()
-	clean(t, "RECON_KAFKA_BROKERS="+strings.Join(s.addrs, ","))
+	testkit.Settings(t, "RECON_KAFKA_BROKERS="+strings.Join(s.addrs, ","))
 	if s.cl, err = kgo.NewClient(kgo.SeedBrokers(s.addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
 		t.Fatal(err)
 	}

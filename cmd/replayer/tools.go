@@ -1,12 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"recon/internal/config"
@@ -101,42 +100,20 @@ func (t *tools) openBooks() error {
 	if t.ledger == nil {
 		return nil
 	}
-	return t.await("ledger (RECON_LEDGER_URL)", func() (bool, error) { return true, t.ledger.Ping(t.ctx) })
+	return t.settings.Await(t.ctx, "ledger (RECON_LEDGER_URL)", func(ctx context.Context) (bool, error) { return true, t.ledger.Ping(ctx) })
 }
 
-// openStore begins with the store as the consumer does. One that lost its memory, and a group that lost its offsets, end
-// the command: whoever believed such a store would post twice.
+// openStore joins the store that the consumer began with, and never begins one. One that lost its memory, and a group that
+// lost its offsets, end the command: whoever believed such a store would post twice.
 func (t *tools) openStore() error {
-	offsets, err := t.adm.FetchOffsets(t.ctx, t.settings.Group)
-	if err == nil {
-		err = offsets.Error()
+	committed, err := broker.Committed(t.ctx, t.settings.Timeout.Startup, t.adm, t.settings.Group)
+	if err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return fmt.Errorf("committed offsets: %w", err)
-	}
-	return t.await("dedup store (RECON_REDIS_URL)", func() (bool, error) {
-		err := t.store.Open(t.ctx, len(offsets) > 0, false)
+	return t.settings.Await(t.ctx, "dedup store (RECON_REDIS_URL)", func(ctx context.Context) (bool, error) {
+		err := t.store.Join(ctx, len(committed) > 0)
 		return errors.Is(err, dedup.ErrUnavailable), err
 	})
-}
-
-// await asks until the answer is good or final, for the start timeout at most.
-func (t *tools) await(what string, ask func() (again bool, err error)) error {
-	limit := time.Now().Add(t.settings.Timeout.Startup)
-	for {
-		again, err := ask()
-		switch {
-		case err == nil, !again:
-			return err
-		case time.Now().After(limit):
-			return fmt.Errorf("waited %s for the %s: %w", t.settings.Timeout.Startup, what, err)
-		}
-		select {
-		case <-t.ctx.Done():
-			return t.ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 }
 
 // close gives back connections.

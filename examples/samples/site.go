@@ -14,7 +14,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"recon/pkg/broker"
@@ -186,12 +185,9 @@ func (s *site) ends(ctx context.Context) (map[int32]int64, error) {
 // left is how many records have no outcome yet: main and tiers beyond the group's committed positions. Those are read
 // first: whoever left main or a tier before has been written to the next tier by then, and is seen at its end.
 func (s *site) left(ctx context.Context) (int64, error) {
-	committed, err := s.adm.FetchOffsets(ctx, s.name)
-	if err == nil {
-		err = committed.Error()
-	}
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return 0, fmt.Errorf("committed positions of group %s: %w", s.name, err)
+	committed, err := broker.Committed(ctx, patience, s.adm, s.name)
+	if err != nil {
+		return 0, err
 	}
 	ends, err := s.adm.ListEndOffsets(ctx, append([]string{s.names.Main()}, s.tiers...)...)
 	if err = cmp.Or(err, ends.Error()); err != nil {
@@ -200,7 +196,7 @@ func (s *site) left(ctx context.Context) (int64, error) {
 	n := int64(0)
 	ends.Each(func(l kadm.ListedOffset) {
 		at, _ := committed.Lookup(l.Topic, l.Partition)
-		n += max(0, l.Offset-max(0, at.At))
+		n += max(0, l.Offset-at.At)
 	})
 	return n, nil
 }

@@ -151,21 +151,9 @@ func totalText(currency string, t audit.Total) string {
 }
 
 // count writes n with commas between the thousands.
-func count(n int) string { return commas(strconv.Itoa(n)) }
+func count(n int) string { return envelope.Grouped(strconv.Itoa(n)) }
 
 // money writes d with at least the decimals that the currency has and all that d has, and commas.
 func money(currency string, d decimal.Decimal) string {
-	whole, fraction, _ := strings.Cut(envelope.CanonicalAmount(d), ".")
-	digits, _ := envelope.MinorUnits(currency)
-	if fraction += strings.Repeat("0", max(0, digits-len(fraction))); fraction != "" {
-		fraction = "." + fraction
-	}
-	return commas(whole) + fraction
-}
-
-func commas(whole string) string {
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	return whole
+	return envelope.Grouped(envelope.Figure(d, currency))
 }

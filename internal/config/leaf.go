@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -104,17 +105,20 @@ func (l leaf) shown() string {
 	}
 }
 
-// hidePassword replaces what stands between `user:` and the last `@` of a URL's host part. It does not parse: a URL
-// that is wrong must not show its password either.
+// hidePassword replaces what stands between `user:` and the last `@` of a URL, and the values of the parameters that
+// are passwords. It does not parse: a URL that is wrong must not show its password either.
 func hidePassword(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
-	at := strings.LastIndex(rest, "@")
-	if !ok || at < 0 {
-		return url
+	if scheme += "://"; !ok {
+		scheme, rest = "", url
 	}
-	user, _, has := strings.Cut(rest[:at], ":")
-	if !has {
-		return url
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		if user, _, has := strings.Cut(rest[:at], ":"); has {
+			rest = user + ":(hidden)" + rest[at:]
+		}
 	}
-	return scheme + "://" + user + ":(hidden)" + rest[at:]
+	return scheme + passwordParameter.ReplaceAllString(rest, "${1}(hidden)")
 }
+
+// passwordParameter is a parameter such as `password=…` or `sslpassword=…`, up to the next one.
+var passwordParameter = regexp.MustCompile(`(?i)([?&][^=&]*password=)[^&]+`)

@@ -144,8 +144,10 @@ func (e *Effective) policies(file map[string]string) {
 	}
 }
 
-// notSettings are variables with our prefix that are no settings: those of tests and of the services script.
-var notSettings = []string{"RECON_TEST_", "RECON_REQUIRE_SERVICES", "RECON_CACHE", "RECON_CONFIG"}
+// notSetting tells of a variable with our prefix that is no setting: those of tests and of the services script.
+func notSetting(name string) bool {
+	return strings.HasPrefix(name, "RECON_TEST_") || slices.Contains([]string{"RECON_REQUIRE_SERVICES", "RECON_CACHE", "RECON_CONFIG"}, name)
+}
 
 // unknownEnv reports variables that look like ours and name nothing: a typing mistake would otherwise be a default.
 func (e *Effective) unknownEnv(src Source, all []leaf) []error {
@@ -159,7 +161,7 @@ func (e *Effective) unknownEnv(src Source, all []leaf) []error {
 	var errs []error
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		ours := strings.HasPrefix(name, "RECON_") && !slices.ContainsFunc(notSettings, func(p string) bool { return strings.HasPrefix(name, p) })
+		ours := strings.HasPrefix(name, "RECON_") && !notSetting(name)
 		if _, set := src.env(name); ours && set && !known[name] {
 			errs = append(errs, fmt.Errorf("%s (environment): no such setting", name))
 		}

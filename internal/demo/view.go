@@ -15,6 +15,7 @@ import (
 
 	"recon/pkg/audit"
 	"recon/pkg/consumer"
+	"recon/pkg/envelope"
 	"recon/pkg/fault"
 	"recon/pkg/replay"
 )
@@ -152,7 +153,7 @@ func outcomes(r *audit.Result) string {
 			if currency == "" {
 				currency = "unreadable"
 			}
-			t.AppendRow(table.Row{s, currency, sum.Records, replay.Figure(sum.Debit, currency), replay.Figure(sum.Credit, currency)})
+			t.AppendRow(table.Row{s, currency, sum.Records, envelope.Figure(sum.Debit, currency), envelope.Figure(sum.Credit, currency)})
 		}
 	}
 	return t.Render()

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"recon/pkg/broker"
 	"recon/pkg/envelope"
 )
 
@@ -38,7 +39,7 @@ import (
 type Books struct {
 	main     string
 	ledger   bool
-	spans    map[int32]Span
+	spans    map[int32]broker.Span
 	roots    map[envelope.Coordinates]*account
 	letters  map[string]*letter                           // by envelope id
 	parents  map[string]bool                              // envelope ids of letters that have a child
@@ -141,7 +142,7 @@ type hand struct {
 func NewBooks(main string, ledger bool) *Books {
 	return &Books{
 		main: main, ledger: ledger,
-		spans:    make(map[int32]Span),
+		spans:    make(map[int32]broker.Span),
 		roots:    make(map[envelope.Coordinates]*account),
 		letters:  make(map[string]*letter),
 		parents:  make(map[string]bool),
@@ -154,7 +155,7 @@ func NewBooks(main string, ledger bool) *Books {
 // position. Later ones count nowhere. Those below the start are gone from main; the ones that the trail tells of are
 // counted from it. Without a cut every arrival counts.
 func (b *Books) Cut(partition int32, start, committed int64) {
-	b.spans[partition] = Span{b.main, partition, start, committed}
+	b.spans[partition] = broker.Span{Topic: b.main, Partition: partition, From: start, To: committed}
 }
 
 // Ingested takes one record of main.

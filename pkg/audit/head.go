@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"recon/pkg/broker"
 )
 
 // steps is how far LastHead looks back in each partition, in records, one step after the other.
@@ -22,22 +24,16 @@ func LastHead(ctx context.Context, opts []kgo.Opt, topic, service, instance stri
 		return Head{}, false, fmt.Errorf("client to read %s: %w", topic, err)
 	}
 	defer adm.Close()
-	starts, err := listed(adm.ListStartOffsets(ctx, topic))
+	logs, err := broker.Bounds(ctx, adm, topic)
 	if err != nil {
-		return Head{}, false, fmt.Errorf("where %s begins: %w", topic, err)
+		return Head{}, false, err
 	}
-	ends, err := listed(adm.ListCommittedOffsets(ctx, topic))
-	if err != nil {
-		return Head{}, false, fmt.Errorf("where %s ends: %w", topic, err)
-	}
-	h := headSearch{prefix: service + "/" + instance + "/", oldest: make(map[int32]int64)}
-	var spans []Span
-	for p, end := range ends[topic] {
-		spans = append(spans, Span{topic, p, end, end})
+	h := headSearch{prefix: service + "/" + instance + "/", reached: make(map[int32]int64), oldest: make(map[int32]int64)}
+	for _, log := range logs {
+		h.reached[log.Partition] = log.To
 	}
 	for _, step := range steps {
-		spans = h.back(spans, ends[topic], starts[topic], step)
-		if err := readSpans(ctx, opts, spans, 0, h.look); err != nil {
+		if err := (broker.Reader{Options: opts}).Read(ctx, h.back(logs, step), h.look); err != nil {
 			return Head{}, false, fmt.Errorf("the last head of %s/%s: %w", service, instance, err)
 		}
 	}
@@ -46,24 +42,26 @@ func LastHead(ctx context.Context, opts []kgo.Opt, topic, service, instance stri
 
 // headSearch is what LastHead has seen.
 type headSearch struct {
-	prefix string
-	best   Head
-	stamp  int64           // of the record with the best head, by the broker
-	oldest map[int32]int64 // the oldest timestamp seen per partition, milliseconds
+	prefix  string
+	best    Head
+	stamp   int64           // of the record with the best head, by the broker
+	reached map[int32]int64 // from where on each partition is read
+	oldest  map[int32]int64 // the oldest timestamp seen per partition, milliseconds
 }
 
 // back gives the next stretch, up to step records before the end, of each partition in which a newer head can be: all
-// that were not read to their start nor to a record older than the best head. spans were the stretches before.
-func (h *headSearch) back(spans []Span, ends, starts map[int32]int64, step int64) []Span {
-	var next []Span
-	for _, s := range spans {
-		seen, any := h.oldest[s.Partition]
+// that were not read to their start nor to a record older than the best head.
+func (h *headSearch) back(logs []broker.Span, step int64) []broker.Span {
+	var next []broker.Span
+	for _, log := range logs {
+		seen, any := h.oldest[log.Partition]
 		if h.best.Chain != "" && any && seen < h.stamp {
 			continue
 		}
-		from := max(starts[s.Partition], ends[s.Partition]-step)
-		if from < s.From {
-			next = append(next, Span{s.Topic, s.Partition, from, s.From})
+		from, to := max(log.From, log.To-step), h.reached[log.Partition]
+		if from < to {
+			next = append(next, broker.Span{Topic: log.Topic, Partition: log.Partition, From: from, To: to})
+			h.reached[log.Partition] = from
 		}
 	}
 	return next
@@ -89,22 +87,4 @@ func (h *headSearch) look(r *kgo.Record) error {
 		h.best, h.stamp = head, ms
 	}
 	return nil
-}
-
-// listed turns kadm's answer into offsets by topic and partition; any partition's error is the whole answer's.
-func listed(os kadm.ListedOffsets, err error) (map[string]map[int32]int64, error) {
-	if err == nil {
-		err = os.Error()
-	}
-	if err != nil {
-		return nil, err
-	}
-	m := make(map[string]map[int32]int64, len(os))
-	for topic, ps := range os {
-		m[topic] = make(map[int32]int64, len(ps))
-		for p, o := range ps {
-			m[topic][p] = o.Offset
-		}
-	}
-	return m, nil
 }

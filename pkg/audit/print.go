@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"recon/pkg/envelope"
+	"recon/pkg/fault"
 )
 
 // maxListed bounds how many roots and alarms Print lists one by one.
@@ -36,7 +37,7 @@ func (r *Result) Print(w io.Writer) error {
 	fmt.Fprintf(&b, "hash total %016x, accounted for %016x\n", r.Ingested.All().Hash, r.accountedHash())
 	r.printNotes(&b)
 	r.printAgainst(&b)
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, fault.Printable(b.String()))
 	return err
 }
 
@@ -136,25 +137,9 @@ func (r *Result) printAgainst(b *bytes.Buffer) {
 }
 
 // count writes n with commas between the thousands.
-func count(n int) string { return commas(strconv.Itoa(n)) }
+func count(n int) string { return envelope.Grouped(strconv.Itoa(n)) }
 
 // amount writes d with at least the decimals that the currency has and all that d has, and commas.
 func amount(currency string, d decimal.Decimal) string {
-	whole, frac, _ := strings.Cut(envelope.CanonicalAmount(d), ".")
-	digits, _ := envelope.MinorUnits(currency)
-	if pad := digits - len(frac); pad > 0 {
-		frac += strings.Repeat("0", pad)
-	}
-	if frac != "" {
-		frac = "." + frac
-	}
-	return commas(whole) + frac
-}
-
-// commas puts a comma before every three digits, counted from the end.
-func commas(s string) string {
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return envelope.Grouped(envelope.Figure(d, currency))
 }

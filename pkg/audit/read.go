@@ -1,18 +1,17 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"recon/pkg/broker"
 	"recon/pkg/envelope"
 )
 
@@ -37,7 +36,7 @@ type Evidence struct {
 	At    time.Time // of the cut
 	Books *Books
 	Trail Trail
-	Spans []Span // what was read
+	Spans []broker.Span // what was read
 }
 
 // Read takes the books at a cut that it chooses itself, and may run while the consumer works: it reads the group's
@@ -51,7 +50,7 @@ func Read(ctx context.Context, cfg ReadConfig) (*Evidence, error) {
 		return nil, fmt.Errorf("completeness: %w", err)
 	}
 	r := reader{cfg: cfg, books: e.Books}
-	if err := readSpans(ctx, cfg.Options, e.Spans, cfg.Idle, r.record); err != nil {
+	if err := (broker.Reader{Options: cfg.Options, Idle: cfg.Idle}).Read(ctx, e.Spans, r.record); err != nil {
 		return nil, fmt.Errorf("completeness: %w", err)
 	}
 	e.Trail = r.chains.Result()
@@ -75,41 +74,26 @@ func (e *Evidence) cut(ctx context.Context, cfg ReadConfig) error {
 		return err
 	}
 	defer adm.Close()
-	committed, err := adm.FetchOffsets(ctx, cfg.Group)
-	if err == nil {
-		err = committed.Error()
-	}
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return fmt.Errorf("committed positions of group %s: %w", cfg.Group, err)
-	}
-	topics := append([]string{cfg.Main, cfg.DLQ, cfg.Dispositions, cfg.Audit}, cfg.Tiers...)
-	starts, err := listed(adm.ListStartOffsets(ctx, topics...))
+	committed, err := broker.Committed(ctx, cmp.Or(cfg.Idle, broker.Patience), adm, cfg.Group)
 	if err != nil {
-		return fmt.Errorf("where the topics begin: %w", err)
+		return err
 	}
-	ends, err := listed(adm.ListCommittedOffsets(ctx, topics...))
+	logs, err := broker.Bounds(ctx, adm, append([]string{cfg.Main, cfg.DLQ, cfg.Dispositions, cfg.Audit}, cfg.Tiers...)...)
 	if err != nil {
-		return fmt.Errorf("where the topics end: %w", err)
+		return err
 	}
-	for topic, ps := range ends {
-		for p, end := range ps {
-			at, any := committed.Lookup(topic, p)
-			s := Span{topic, p, starts[topic][p], end}
-			if any && at.At >= 0 {
-				e.bound(cfg, s, at.At)
-			} else {
-				e.bound(cfg, s, s.From)
-			}
+	for _, log := range logs {
+		if at, any := committed.Lookup(log.Topic, log.Partition); any {
+			e.bound(cfg, log, at.At)
+		} else {
+			e.bound(cfg, log, log.From)
 		}
 	}
-	slices.SortFunc(e.Spans, func(a, b Span) int {
-		return compare(envelope.Coordinates{Topic: a.Topic, Partition: a.Partition}, envelope.Coordinates{Topic: b.Topic, Partition: b.Partition})
-	})
 	return nil
 }
 
 // bound cuts the log s of one partition by the group's committed position, and names what is gone of it.
-func (e *Evidence) bound(cfg ReadConfig, s Span, committed int64) {
+func (e *Evidence) bound(cfg ReadConfig, s broker.Span, committed int64) {
 	first := envelope.Coordinates{Topic: s.Topic, Partition: s.Partition, Offset: s.From}
 	if s.Topic == cfg.DLQ || s.Topic == cfg.Dispositions || s.Topic == cfg.Audit {
 		if s.From > 0 {
@@ -149,19 +133,19 @@ func (r *reader) record(k *kgo.Record) error {
 	case r.cfg.DLQ:
 		l, err := envelope.DecodeLetter(k.Value)
 		if err != nil {
-			r.books.Suspect(coordinates(k), "no letter can be read here: "+err.Error())
+			r.books.Suspect(envelope.CoordinatesOf(k), "no letter can be read here: "+err.Error())
 			return nil
 		}
 		r.books.Letter(l)
 	case r.cfg.Dispositions:
 		d, err := envelope.DecodeDisposition(k.Value)
 		if err != nil {
-			r.books.Suspect(coordinates(k), "no disposition can be read here: "+err.Error())
+			r.books.Suspect(envelope.CoordinatesOf(k), "no disposition can be read here: "+err.Error())
 			return nil
 		}
 		r.books.Disposition(d)
 	case r.cfg.Audit:
-		rec, err := r.chains.Add(coordinates(k), k.Value)
+		rec, err := r.chains.Add(envelope.CoordinatesOf(k), k.Value)
 		if err == nil && rec.Entry != nil {
 			for _, e := range rec.Entry.Events {
 				r.books.Event(e)
@@ -178,7 +162,7 @@ func (r *reader) waiting(k *kgo.Record) {
 	own, recon := envelope.SplitHeaders(k.Headers)
 	h, _ := envelope.ParseRetry(recon)
 	if h.Root.IsZero() {
-		r.books.Suspect(coordinates(k), "a record waits here whose root cannot be read")
+		r.books.Suspect(envelope.CoordinatesOf(k), "a record waits here whose root cannot be read")
 		return
 	}
 	m, _ := envelope.Decode(k.Value, own)
@@ -194,7 +178,7 @@ func arrival(k *kgo.Record) Arrival {
 	own, recon := envelope.SplitHeaders(k.Headers)
 	m, _ := envelope.Decode(k.Value, own)
 	f := m.Facts()
-	a := Arrival{At: coordinates(k), SourceHash: f.SourceHash, Digest: m.Digest, Money: MoneyOf(f.Currency, f.Amount)}
+	a := Arrival{At: envelope.CoordinatesOf(k), SourceHash: f.SourceHash, Digest: m.Digest, Money: MoneyOf(f.Currency, f.Amount)}
 	if len(recon) == 0 {
 		return a
 	}

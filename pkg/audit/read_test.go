@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"recon/pkg/audit"
+	"recon/pkg/broker"
 	"recon/pkg/envelope"
 )
 
@@ -149,13 +150,13 @@ func TestReadProvesCompletenessOfEveryOutcome(t *testing.T) {
 	if !r.Closes() || len(r.Alarms) > 0 || !e.Trail.Intact() || len(e.Trail.Chains) != 2 {
 		t.Fatalf("trail %+v\n%s", e.Trail, text(r))
 	}
-	var main []audit.Span
+	var main []broker.Span
 	for _, s := range e.Spans {
 		if s.Topic == "recon.main" {
 			main = append(main, s)
 		}
 	}
-	if want := []audit.Span{{"recon.main", 0, 0, 6}, {"recon.main", 1, 0, 8}}; !slices.Equal(main, want) {
+	if want := []broker.Span{{Topic: "recon.main", Partition: 0, To: 6}, {Topic: "recon.main", Partition: 1, To: 8}}; !slices.Equal(main, want) {
 		t.Errorf("read %v of main, want %v: up to the committed positions", main, want)
 	}
 	want := "ingested 12 = posted 3 + suppressed 1 + waiting in tiers 1 + open dead letters 4 + quarantined 2 (awaiting journal 1 | journal posted 1) + resolved 1\n" +
@@ -292,7 +293,7 @@ func TestReadSaysWhatItCouldNotRead(t *testing.T) {
 	h := newHouse(t)
 	cfg := h.config()
 	cfg.Tiers = append(cfg.Tiers, "recon.retry.9h")
-	if _, err := audit.Read(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "where the topics begin") {
+	if _, err := audit.Read(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "the topic does not exist: recon.retry.9h") {
 		t.Errorf("missing topic: got %v", err)
 	}
 	cfg = h.config()

@@ -127,7 +127,7 @@ func (b *Books) Result() *Result {
 // rows gives the roots that are counted, sorted.
 func (b *Books) rows(r *Result) []row {
 	var rows []row
-	for _, root := range slices.SortedFunc(maps.Keys(b.roots), compare) {
+	for _, root := range slices.SortedFunc(maps.Keys(b.roots), envelope.Coordinates.Compare) {
 		a := b.roots[root]
 		w := row{root: root, account: a}
 		span, cut := b.spans[root.Partition]
@@ -195,11 +195,11 @@ func (b *Books) alarms(rows []row) []Alarm {
 	}
 	for hash, by := range b.hashes {
 		if len(by) > 1 {
-			roots := slices.SortedFunc(maps.Keys(by), compare)
+			roots := slices.SortedFunc(maps.Keys(by), envelope.Coordinates.Compare)
 			as = append(as, Alarm{roots[0], true, fmt.Sprintf("source_hash %s is posted %d times, by %s", hash, len(by), join(roots))})
 		}
 	}
-	slices.SortFunc(as, func(x, y Alarm) int { return cmp.Or(compare(x.Root, y.Root), strings.Compare(x.Text, y.Text)) })
+	slices.SortFunc(as, func(x, y Alarm) int { return cmp.Or(x.Root.Compare(y.Root), strings.Compare(x.Text, y.Text)) })
 	return as
 }
 

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,9 +67,9 @@ type Verifier struct {
 
 // line is one chain as far as it was read.
 type line struct {
-	at          map[int64][]link // more than one at a seq: a fork
-	closed      int64            // seq of the closing record, -1 for none
-	predecessor Head
+	at           map[int64][]link // more than one at a seq: a fork
+	closed       int64            // seq of the closing record, -1 for none
+	predecessors []Head           // of its genesis record; more than one: a fork there
 }
 
 type link struct {
@@ -98,7 +99,7 @@ func (v *Verifier) Add(at envelope.Coordinates, value []byte) (*Record, error) {
 		l.closed = r.Seq
 	}
 	if r.Genesis != nil {
-		l.predecessor = r.Genesis.Predecessor
+		l.predecessors = append(l.predecessors, r.Genesis.Predecessor)
 	}
 	return r, nil
 }
@@ -118,7 +119,7 @@ func (v *Verifier) line(chain string) *line {
 // Result judges what was added so far.
 func (v *Verifier) Result() Trail {
 	var t Trail
-	for _, at := range slices.SortedFunc(maps.Keys(v.stray), compare) {
+	for _, at := range slices.SortedFunc(maps.Keys(v.stray), envelope.Coordinates.Compare) {
 		t.Findings = append(t.Findings, Finding{"", -1, Undecodable, at.String() + ": " + v.stray[at]})
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.lines)) {
@@ -129,9 +130,7 @@ func (v *Verifier) Result() Trail {
 			ID: name, Head: l.head(last), Records: len(seqs), Closed: l.closed == last,
 		})
 		t.Findings = append(t.Findings, l.findings(name, seqs)...)
-		if f, cut := v.cut(name, l.predecessor); cut {
-			t.Findings = append(t.Findings, f)
-		}
+		t.Findings = append(t.Findings, v.cuts(name, l.predecessors)...)
 	}
 	return t
 }
@@ -185,6 +184,20 @@ func (l *line) onward(seq int64) string {
 		return "none of them"
 	}
 	return hashes(on)
+}
+
+// cuts gives the findings about all predecessors of a chain, the same ones in whatever order they were read.
+func (v *Verifier) cuts(name string, seen []Head) []Finding {
+	var fs []Finding
+	for _, h := range seen {
+		if f, cut := v.cut(name, h); cut {
+			fs = append(fs, f)
+		}
+	}
+	slices.SortFunc(fs, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq), strings.Compare(a.Text, b.Text))
+	})
+	return fs
 }
 
 // cut compares the head that the chain name saw of its predecessor with what is there of it now. A predecessor that is

@@ -1,6 +1,9 @@
 // Package broker is how anyone here dials Kafka: addresses, TLS, SASL, client id and logger in one Config, and one
 // question, Ping, whose error names what was tried and which setting to look at.
 //
+// It also reads what everyone asks of a topic or a group: where a topic begins and ends, a span of it, and what a group
+// has committed.
+//
 // Promise: a wrong address, password or certificate is said in one sentence. The Kafka client alone keeps silent: a
 // poll returns nothing at all when the password is wrong or no broker answers.
 package broker
@@ -74,7 +77,8 @@ func (c Config) Validate() error {
 	wrong(len(c.Seeds) == 0, "kafka.brokers (RECON_KAFKA_BROKERS) is empty: give host:port of at least one broker")
 	for _, seed := range c.Seeds {
 		if flaw := flawed(seed); flaw != "" {
-			wrong(true, "kafka.brokers: %q %s: give host:port", seed, flaw)
+			shown := seed[strings.LastIndexByte(seed, '@')+1:] // what stands before it may be a password
+			wrong(true, "kafka.brokers: %q %s: give host:port, user and password under kafka.sasl", shown, flaw)
 		}
 	}
 	t, s := c.TLS, c.SASL

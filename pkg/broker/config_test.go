@@ -55,6 +55,14 @@ func TestEveryMistakeIsReportedTogetherWithItsSetting(t *testing.T) {
 
 var ok = []string{"localhost:9092"}
 
+// Who writes a URL where an address belongs does not find the password in the log.
+func TestPasswordInAnAddressIsNotRepeated(t *testing.T) {
+	err := broker.Config{Seeds: []string{"kafka://user:s3cr@et@host:9092"}}.Validate()
+	if err == nil || strings.Contains(err.Error(), "s3cr") || strings.Contains(err.Error(), "et@") || !strings.Contains(err.Error(), "host:9092") {
+		t.Errorf("got %v, want the host without the password", err)
+	}
+}
+
 func TestUsualConfigurationsAreValid(t *testing.T) {
 	for _, c := range []broker.Config{
 		{Seeds: []string{"a:9092", "b", "[::1]:9092", "10.0.0.1:1"}},

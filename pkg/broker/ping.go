@@ -25,8 +25,11 @@ var (
 	ErrProtocol    = errors.New("something answers, but the conversation fails")
 )
 
-// The pause between two attempts of Await grows. An attempt has no limit of its own: the client gives a connection that
-// hangs up after 10 s and goes on to the next broker, which a shorter limit would never reach.
+// Patience is how long a broker is waited for where nobody says how long.
+const Patience = 30 * time.Second
+
+// The pause between two attempts grows. An attempt has no limit of its own: the client gives a connection that hangs up
+// after 10 s and goes on to the next broker, which a shorter limit would never reach.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = time.Second
@@ -49,16 +52,23 @@ func Ping(ctx context.Context, cl *kgo.Client) error {
 // because at start it may be on its way to the broker. Its error is the last one of Ping with the time waited, or
 // ctx's when the caller cancelled.
 func Await(ctx context.Context, timeout time.Duration, cl *kgo.Client) error {
+	return patiently(ctx, timeout, func(ctx context.Context) (bool, error) { return true, Ping(ctx, cl) })
+}
+
+// patiently asks until the answer is good or not worth asking again, or timeout is over, or the caller cancels. Its
+// error is the answer, with the time waited where that ended it, or ctx's when the caller cancelled.
+func patiently(ctx context.Context, timeout time.Duration, ask func(context.Context) (again bool, err error)) error {
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	start, last := time.Now(), error(nil)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err := Ping(waiting, cl)
-		if err == nil {
-			return nil
+		again, err := ask(waiting)
+		cut := waiting.Err() != nil
+		if err == nil || !again && !cut {
+			return err
 		}
 		// An answer cut off by the end of the wait says less than the one before it.
-		if last == nil || waiting.Err() == nil {
+		if last == nil || !cut {
 			last = err
 		}
 		select {

@@ -11,7 +11,7 @@ import (
 	"recon/pkg/broker"
 )
 
-func TestARealBrokerAcceptsEachMechanismAndRefusesEachWrongPassword(t *testing.T) {
+func TestRealBrokerAcceptsEachMechanismAndRefusesEachWrongPassword(t *testing.T) {
 	secured := testkit.KafkaSASL(t)
 	for _, mechanism := range []string{broker.Plain, broker.ScramSHA256, broker.ScramSHA512} {
 		t.Run(mechanism, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestARealBrokerAcceptsEachMechanismAndRefusesEachWrongPassword(t *testing.T
 	}
 }
 
-func TestARealSecuredListenerWithoutLoginIsTold(t *testing.T) {
+func TestRealSecuredListenerWithoutLoginIsTold(t *testing.T) {
 	secured := testkit.KafkaSASL(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -40,7 +40,7 @@ func TestARealSecuredListenerWithoutLoginIsTold(t *testing.T) {
 	}
 }
 
-func TestARealPlainListenerAnswers(t *testing.T) {
+func TestRealPlainListenerAnswers(t *testing.T) {
 	cl := client(t, broker.Config{Seeds: []string{testkit.Kafka(t)}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -49,7 +49,7 @@ func TestARealPlainListenerAnswers(t *testing.T) {
 	}
 }
 
-func TestTLSToARealPlainListenerIsTold(t *testing.T) {
+func TestRealPlainListenerAskedForTLSIsTold(t *testing.T) {
 	cl := client(t, broker.Config{Seeds: []string{testkit.Kafka(t)}, TLS: broker.TLS{Enabled: true}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -59,7 +59,7 @@ func TestTLSToARealPlainListenerIsTold(t *testing.T) {
 }
 
 // Pitfall M10: a wrong password is waited for until the start limit and then told in one sentence.
-func TestARealWrongPasswordEndsTheStartWithOneSentence(t *testing.T) {
+func TestRealWrongPasswordEndsTheStartWithOneSentence(t *testing.T) {
 	secured := testkit.KafkaSASL(t)
 	cl := client(t, broker.Config{Seeds: []string{secured.Address}, SASL: broker.SASL{Mechanism: broker.ScramSHA512, User: secured.User, Password: "wrong"}})
 	err := broker.Await(t.Context(), 2*time.Second, cl)

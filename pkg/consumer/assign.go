@@ -151,6 +151,7 @@ func (l *loop) drain(m map[string][]int32, done func()) {
 	for _, part := range parts {
 		part.drains = append(part.drains, one)
 		part.draining = true
+		l.goOn(part) // what stood still behind a failed write does not begin either
 	}
 	l.unstart()
 }

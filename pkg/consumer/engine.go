@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/zap"
 
+	"recon/pkg/audit"
 	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 )
@@ -46,9 +47,11 @@ type Engine struct {
 	tiers    map[string]struct{} // topics that are read as tiers
 	limits   map[string]int      // max.message.bytes by topic
 	client   *kgo.Client
+	endLife  context.CancelFunc // ends whatever the client waits for
 	producer Producer
 	wrap     func(Producer) Producer // tests stand between engine and broker here
 	journal  Journal
+	chain    *audit.Chain // the engine's own journal; nil: there is none
 
 	patience time.Duration // for broker and store to answer at a start
 	loop     atomic.Pointer[loop]
@@ -72,7 +75,7 @@ func WithObserve(f func(Event)) Option { return func(e *Engine) { e.observe = f 
 // WithLogger sets the logger; without one nothing is logged.
 func WithLogger(l *zap.Logger) Option { return func(e *Engine) { e.log = l } }
 
-// WithJournal has outcomes told to j in place of the audit topic.
+// WithJournal has outcomes told to j in place of the audit topic. Whoever gives it closes it, after Run has returned.
 func WithJournal(j Journal) Option { return func(e *Engine) { e.given = j } }
 
 // WithoutAudit writes no audit trail at all: for benchmarks, and for whoever keeps evidence elsewhere.
@@ -103,7 +106,7 @@ func New(cfg Config, h Handler, s dedup.Store, opts ...Option) (*Engine, error) 
 		},
 	}
 	e.renew(context.Background())
-	if err := kgo.ValidateOpts(e.options(e.loop.Load())...); err != nil {
+	if err := kgo.ValidateOpts(append(e.reading(e.loop.Load()), e.writing()...)...); err != nil {
 		return nil, fmt.Errorf("consumer: settings of the kafka client: %w", err)
 	}
 	return e, nil
@@ -141,9 +144,9 @@ func (e *Engine) renew(work context.Context) {
 	e.end.Store(&end{ended: make(chan struct{})})
 	e.assigned.Store(-1)
 	e.stopping.Store(false)
-	e.brokerAway.Store(nil)
-	e.storeAway.Store(nil)
-	e.journal = e.given
+	e.brokerAway.Store(nil) // storeAway stays: only an answer of the store ends it
+	e.client, e.endLife = nil, nil
+	e.journal, e.chain = e.given, nil
 }
 
 // end is why a membership ends before it is told to.

@@ -1,8 +1,10 @@
 package consumer_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"recon/pkg/audit"
 	"recon/pkg/consumer"
+	"recon/pkg/envelope"
 )
 
 // Pitfalls M3, S1: a member that learns from a commit that the group has thrown it out stops all work, joins anew and reads
@@ -56,15 +60,24 @@ func TestMemberThrownOutWhileTheStoreIsAwayWaitsForIt(t *testing.T) {
 		if len(m.Ready()) == 0 {
 			t.Error("ready while nothing is assigned")
 		}
+		if n, back := w.count(consumer.StoreAway), w.count(consumer.StoreBack); n == 0 || back != 0 {
+			t.Errorf("store told away %d times and back %d times, want away once and not back", n, back)
+		}
+		if why := strings.Join(m.Ready(), "; "); !strings.Contains(why, "dedup store") {
+			t.Errorf("not ready because %q, want the store named", why)
+		}
 		store.away.Store(false)
 		w.send(messages(6, 12)...)
 		w.until(time.Minute, "all", func() bool { return w.ledger.posted() == 12 && w.lag() == 0 })
+		if n, back := w.count(consumer.StoreAway), w.count(consumer.StoreBack); back != n {
+			t.Errorf("store told away %d times and back %d times", n, back)
+		}
 		m.end(t)
 	})
 }
 
-// Two clients of one engine would share its partitions with nobody working for the old one's: the process ends instead.
-func TestMemberThrownOutWhoseClientDoesNotCloseEnds(t *testing.T) {
+// The old client closes also where no broker answers, and the new one begins when one does.
+func TestMemberThrownOutBehindAHungBrokerJoinsAnewWhenItIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, short)
 		var m *member
@@ -77,13 +90,83 @@ func TestMemberThrownOutWhoseClientDoesNotCloseEnds(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.send(messages(0, 6)...)
 		w.kick()
-		<-m.done
-		if m.err == nil || !strings.Contains(m.err.Error(), "did not close") {
-			t.Errorf("Run returned %v, want the old client named", m.err)
+		time.Sleep(5 * time.Minute)
+		if m.gone() {
+			t.Fatalf("ended: %v", m.err)
 		}
 		m.link.Thaw()
-		time.Sleep(5 * time.Minute) // what the client still waited for ends
+		w.send(messages(6, 12)...)
+		w.until(5*time.Minute, "all", func() bool { return w.ledger.posted() == 12 && w.lag() == 0 })
+		m.end(t)
 	})
+}
+
+// The old client joins anew by itself, and waits there for whoever drains: that holds up nobody, and ends no process.
+func TestMemberThrownOutWhileAnotherDrainsJoinsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		w.ledger.script = func(ctx context.Context, m *envelope.Message) error {
+			if m.Root.Partition == 0 && m.Root.Offset == 0 {
+				return wait(ctx, 40*time.Second) // longer than a revoke drains
+			}
+			return nil
+		}
+		slow := func(c *consumer.Config) { c.HandlerTimeout = time.Minute }
+		one := w.start(append(named("one"), slow))
+		two := w.start(append(named("two"), slow))
+		w.until(time.Minute, "assignments", func() bool { return w.count(consumer.Assigned) >= 2*partitions })
+		sent := 0
+		for range 6 {
+			w.send(messages(sent, sent+30)...)
+			sent += 30
+			for w.ledger.posted() < sent-1 {
+				time.Sleep(10 * time.Millisecond)
+			}
+			w.kick()
+			time.Sleep(7 * time.Second)
+		}
+		w.until(10*time.Minute, "all", func() bool { return one.gone() || two.gone() || w.ledger.posted() == sent && w.lag() == 0 })
+		if w.count(consumer.Expelled) == 0 {
+			t.Error("nobody was thrown out: the test shows nothing")
+		}
+		one.end(t)
+		two.end(t)
+	})
+}
+
+// Who gives a journal keeps it: the next membership tells its outcomes to it too.
+func TestGivenJournalOutlivesAnExpulsion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		j := &closable{}
+		m := w.start(nil, consumer.WithJournal(j))
+		w.assigned()
+		time.Sleep(10 * time.Second)
+		w.send(messages(0, 6)...)
+		w.kick()
+		w.until(time.Minute, "the expulsion", func() bool { return w.count(consumer.Expelled) == 1 })
+		w.send(messages(6, 12)...)
+		w.until(time.Minute, "all", func() bool { return w.ledger.posted() == 12 && w.lag() == 0 })
+		m.end(t)
+		if n := j.closed.Load(); n != 0 {
+			t.Errorf("closed %d times, want it left to whoever gave it", n)
+		}
+	})
+}
+
+// closable is a journal with an end, as audit.Chain is.
+type closable struct{ closed atomic.Int64 }
+
+func (j *closable) Append(context.Context, ...audit.Entry) error {
+	if j.closed.Load() > 0 {
+		return errors.New("journal is closed")
+	}
+	return nil
+}
+
+func (j *closable) Close(context.Context) error {
+	j.closed.Add(1)
+	return nil
 }
 
 // A static member whose id another process has taken ends by name, and is no ready corpse.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
 )
@@ -128,9 +129,11 @@ func named(p *envelope.AlreadyPosted, err error) error {
 	if p == nil {
 		return fault.New(fault.Unclassified, "handler names a posting that stands in the way, and the posting is nil")
 	}
-	root, wrong := envelope.ParseCoordinates(p.Root.String())
-	if wrong != nil || root != p.Root || p.Generation < 0 || p.Digest == "" {
-		return fault.New(fault.Unclassified, "handler names posting %s without root, generation and digest: %s, %d, %q", p.ID, p.Root, p.Generation, p.Digest)
+	want := dedup.Value{State: dedup.Posted, Root: p.Root, Generation: p.Generation, Digest: p.Digest, Time: p.At}
+	got, wrong := dedup.ParseValue(want.String())
+	if wrong != nil || got.Root != want.Root || got.Generation != want.Generation || got.Digest != want.Digest || want.Digest == "" {
+		return fault.New(fault.Unclassified, "handler names posting %.80q with root %.300q, generation %d, digest %.80q, time %s: want them as the dedup store holds them",
+			p.ID, p.Root, p.Generation, p.Digest, p.At)
 	}
 	return err
 }

@@ -71,6 +71,35 @@ func TestPartitionWhoseLettersCannotBeWrittenHoldsNobodyElse(t *testing.T) {
 	})
 }
 
+// A drain begins nothing, also not what a write held back that heals while it lasts.
+func TestDrainBeginsNothingOfAPartitionWhoseWritesHealMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		w.ledger.script = func(context.Context, *envelope.Message) error { return fault.New(fault.CurrencyUnmapped, "no mapping") }
+		heals := new(atomic.Bool)
+		m := w.start([]func(*consumer.Config){func(c *consumer.Config) { c.MaxUnsettled, c.Grace = 20, 30*time.Second }}, consumer.WithProducer(func(p consumer.Producer) consumer.Producer {
+			return refusingAt{p, w.names.DLQ(), 1, heals}
+		}))
+		w.assigned()
+		for n := range 400 {
+			w.put(keyed(n, 1, fmt.Sprint("key-", n)))
+		}
+		w.until(time.Minute, "refused writes", func() bool { return w.count(consumer.WriteRefused) > 0 })
+		time.Sleep(10 * time.Second)
+		before := len(w.ledger.calls())
+		m.stop()
+		time.Sleep(time.Millisecond)
+		heals.Store(true)
+		<-m.done
+		if n := len(w.ledger.calls()) - before; n > 0 {
+			t.Errorf("%d handlers began after the stop", n)
+		}
+		if n := w.count(consumer.DeadLettered); n != before {
+			t.Errorf("%d letters, want the %d that were in hand", n, before)
+		}
+	})
+}
+
 // As above, for records that no handler stands before.
 func TestPartitionOfUnreadableRecordsHoldsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

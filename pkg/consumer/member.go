@@ -18,7 +18,7 @@ func (e *Engine) membership(ctx context.Context) (err error) {
 	l := e.loop.Load()
 	defer l.stopWork()
 	if err := e.open(ctx, l); err != nil {
-		close(l.ended) // it never began: a callback that asks it must not wait
+		close(l.ended) // it never began: nobody need wait for it
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return nil
 		}
@@ -94,11 +94,8 @@ func (e *Engine) closing(stuck int) error {
 		}
 	}
 	_ = e.tellCommitted(ctx) // the next start tells it again
-	if err := e.closeJournal(ctx); err != nil {
-		if !errors.Is(cause, errExpelled) {
-			errs = append(errs, err)
-		}
-		e.observe(Event{Kind: WriteRefused, At: time.Now(), Topic: e.cfg.Topics.Audit(), Count: 1, Err: err})
+	if err := e.closeJournal(ctx); err != nil && !errors.Is(cause, errExpelled) {
+		errs = append(errs, err)
 	}
 	if len(errs) == 1 {
 		return cause
@@ -106,17 +103,17 @@ func (e *Engine) closing(stuck int) error {
 	return errors.Join(errs...)
 }
 
-// closeJournal writes the closing entry of the chain, again and again until ctx ends.
+// closeJournal writes the closing entry of the engine's own chain, again and again until ctx ends.
 func (e *Engine) closeJournal(ctx context.Context) error {
-	c, ok := e.journal.(interface{ Close(context.Context) error })
-	if !ok {
+	if e.chain == nil {
 		return nil
 	}
 	for n := 0; ; n++ {
-		err := c.Close(ctx)
+		err := e.chain.Close(ctx)
 		if err == nil {
 			return nil
 		}
+		e.observe(Event{Kind: WriteRefused, At: time.Now(), Topic: e.cfg.Topics.Audit(), Count: n + 1, Err: err})
 		if !sleep(ctx, pause(n)) {
 			return fmt.Errorf("closing entry of the audit chain: %w", err)
 		}
@@ -129,17 +126,30 @@ const closingTime = 10 * time.Second
 
 // leaveGroup leaves the group and closes the client, and returns why the membership ended. It is bounded also where no
 // broker answers, who then finds out when the session ends.
+//
+// A client that knows of its expulsion joins anew by itself, and neither leaving nor closing ends a join under way, which
+// lasts as long as another member drains (franz-go 1.22.3). Only the end of the client's life does.
 func (e *Engine) leaveGroup(why error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closingTime)
 	defer cancel()
-	err := within(ctx, func() error {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
 		e.client.AllowRebalance()
 		_ = e.client.LeaveGroupContext(ctx) // what it says is said by ctx too
 		e.client.CloseAllowingRebalance()
-		return nil
-	})
-	if err != nil && errors.Is(why, errExpelled) {
-		return fmt.Errorf("%w %s, and the old client did not close within %s: it may still hold partitions", why, e.cfg.Group, closingTime)
+	}()
+	for range 2 {
+		select {
+		case <-closed:
+			e.endLife()
+			return why
+		case <-time.After(closingTime):
+			e.endLife()
+		}
+	}
+	if errors.Is(why, errExpelled) {
+		return fmt.Errorf("%w %s, and the old client did not close within %s: it may still hold partitions", why, e.cfg.Group, 2*closingTime)
 	}
 	return why
 }

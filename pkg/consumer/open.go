@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -16,13 +17,14 @@ import (
 	"recon/pkg/topics"
 )
 
-// open asks broker, topics, group and store what it must know before the first record, then makes the client.
+// open asks broker, topics, group and store what it must know before the first record, begins the trail, and only then
+// makes the client that joins the group: a member that cannot work yet holds no partition.
 func (e *Engine) open(ctx context.Context, l *loop) error {
 	base, err := e.cfg.Broker.Options()
 	if err != nil {
 		return err
 	}
-	asking, err := kgo.NewClient(base...)
+	asking, err := kgo.NewClient(append(base, e.writing()...)...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
 	}
@@ -37,23 +39,36 @@ func (e *Engine) open(ctx context.Context, l *loop) error {
 	if err := e.openStore(ctx, adm); err != nil {
 		return err
 	}
-	if e.client, err = kgo.NewClient(append(base, e.options(l)...)...); err != nil {
+	e.writeBy(asking)
+	if err := e.openJournal(ctx, base); err != nil {
+		return err
+	}
+	life, end := context.WithCancel(context.Background())
+	if e.client, err = kgo.NewClient(slices.Concat(base, e.reading(l), e.writing(), []kgo.Opt{kgo.WithContext(life)})...); err != nil {
+		end()
 		return fmt.Errorf("kafka client of group %s: %w", e.cfg.Group, err)
 	}
-	e.producer = e.client
-	if e.wrap != nil {
-		e.producer = e.wrap(e.producer)
-	}
-	if err := e.openJournal(ctx, base); err != nil {
-		return e.leaveGroup(err)
-	}
+	e.endLife = end
+	e.writeBy(e.client)
 	return nil
+}
+
+// writeBy has cl make every write from now on.
+func (e *Engine) writeBy(cl *kgo.Client) {
+	e.producer = cl
+	if e.wrap != nil {
+		e.producer = e.wrap(cl)
+	}
 }
 
 // openTopics finds the tiers to read, the configured ones and those that exist from an earlier configuration, and the
 // size that each topic takes. A topic that is missing is an error: nothing is ever created on the way.
 func (e *Engine) openTopics(ctx context.Context, adm *kadm.Client) error {
-	found, err := topics.Inspect(ctx, adm, e.cfg.Topics, e.cfg.Tiers)
+	var found *topics.Found
+	err := e.patiently(ctx, "the topics", kerr.IsRetriable, func() (err error) {
+		found, err = topics.Inspect(ctx, adm, e.cfg.Topics, e.cfg.Tiers)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -75,25 +90,26 @@ func (e *Engine) openTopics(ctx context.Context, adm *kadm.Client) error {
 
 // openStore begins with the store, which wants to know whether this group has ever committed an offset.
 func (e *Engine) openStore(ctx context.Context, adm *kadm.Client) error {
-	var committed bool
-	err := e.patiently(ctx, "the group's coordinator", kerr.IsRetriable, func() error {
-		offsets, err := adm.FetchOffsets(ctx, e.cfg.Group)
-		if err == nil {
-			err = offsets.Error()
-		}
-		if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-			return fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, err)
-		}
-		committed = len(offsets.Offsets()) > 0
-		return nil
-	})
+	offsets, err := broker.Committed(ctx, e.patience, adm, e.cfg.Group)
 	if err != nil {
 		return err
 	}
-	away := func(err error) bool { return errors.Is(err, dedup.ErrUnavailable) }
-	return e.patiently(ctx, "the dedup store (RECON_REDIS_URL)", away, func() error {
-		return e.store.Open(ctx, committed, e.cfg.FromStart)
+	away := func(err error) bool {
+		if !errors.Is(err, dedup.ErrUnavailable) {
+			return false
+		}
+		if e.storeAway.Swap(&err) == nil {
+			e.observe(Event{Kind: StoreAway, At: time.Now(), Err: err})
+		}
+		return true
+	}
+	err = e.patiently(ctx, "the dedup store (RECON_REDIS_URL)", away, func() error {
+		return e.store.Open(ctx, len(offsets) > 0, e.cfg.FromStart)
 	})
+	if err == nil && e.storeAway.Swap(nil) != nil {
+		e.observe(Event{Kind: StoreBack, At: time.Now()})
+	}
+	return err
 }
 
 // patiently asks again while the answer is one that time can heal, for as long as a start may take.
@@ -122,8 +138,10 @@ func (e *Engine) openJournal(ctx context.Context, base []kgo.Opt) error {
 		Topic: e.cfg.Topics.Audit(), Service: e.cfg.Service, Instance: e.cfg.Instance, Version: e.cfg.Version,
 		ConfigDigest: e.cfg.ConfigDigest, MaxBytes: e.limit(e.cfg.Topics.Audit()),
 	}
-	whatever := func(error) bool { return true } // a chain that could not begin is given up, and harms nobody
-	var chain *audit.Chain
+	whatever := func(err error) bool { // a chain that could not begin is given up, and harms nobody
+		e.observe(Event{Kind: WriteRefused, At: time.Now(), Topic: cfg.Topic, Count: 1, Err: err})
+		return true
+	}
 	err := e.patiently(ctx, "the audit topic", whatever, func() error {
 		head, found, err := audit.LastHead(ctx, base, cfg.Topic, cfg.Service, cfg.Instance)
 		if err != nil {
@@ -132,13 +150,13 @@ func (e *Engine) openJournal(ctx context.Context, base []kgo.Opt) error {
 		if found {
 			cfg.Predecessor = head
 		}
-		chain, err = audit.Open(ctx, cfg, timed{e})
+		e.chain, err = audit.Open(ctx, cfg, timed{e})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	e.journal = chain
+	e.journal = e.chain
 	return nil
 }
 
@@ -150,9 +168,8 @@ func (t timed) Produce(ctx context.Context, r *kgo.Record, done func(*kgo.Record
 	t.e.produce(ctx, r, func(err error) { done(r, err) })
 }
 
-// options are those of the one client that polls main and tiers, writes copies, letters, dispositions and the trail,
-// and commits.
-func (e *Engine) options(l *loop) []kgo.Opt {
+// reading are the options of a client that polls main and tiers, and commits.
+func (e *Engine) reading(l *loop) []kgo.Opt {
 	read := []string{e.cfg.Topics.Main()}
 	for topic := range e.tiers {
 		read = append(read, topic)
@@ -168,11 +185,6 @@ func (e *Engine) options(l *loop) []kgo.Opt {
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.SessionTimeout(e.cfg.SessionTimeout), kgo.HeartbeatInterval(e.cfg.SessionTimeout / 5),
 		kgo.RebalanceTimeout(e.cfg.RebalanceTimeout), kgo.FetchMaxWait(e.cfg.FetchWait),
-		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(topics.Partitioner(e.cfg.Topics)), kgo.ProducerLinger(0),
-		// A write that must end in time ends: with a hung broker only this bounds it (MECHANICS d).
-		kgo.AllowIdempotentProduceCancellation(), kgo.RecordDeliveryTimeout(e.cfg.ProduceTimeout),
-		kgo.ProduceRequestTimeout(e.cfg.ProduceTimeout), kgo.MaxBufferedRecords(maxBuffered),
-		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return int32(e.limit(topic)) }),
 	}
 	if e.cfg.Protocol == ProtocolConsumer {
 		return append(opts, kgo.ServerSideBalancer())
@@ -182,6 +194,17 @@ func (e *Engine) options(l *loop) []kgo.Opt {
 		opts = append(opts, kgo.InstanceID(e.cfg.Instance))
 	}
 	return opts
+}
+
+// writing are the options of a client that writes copies, letters, dispositions and the trail.
+func (e *Engine) writing() []kgo.Opt {
+	return []kgo.Opt{
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(topics.Partitioner(e.cfg.Topics)), kgo.ProducerLinger(0),
+		// A write that must end in time ends: with a hung broker only this bounds it (MECHANICS d).
+		kgo.AllowIdempotentProduceCancellation(), kgo.RecordDeliveryTimeout(e.cfg.ProduceTimeout),
+		kgo.ProduceRequestTimeout(e.cfg.ProduceTimeout), kgo.MaxBufferedRecords(maxBuffered),
+		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return int32(e.limit(topic)) }),
+	}
 }
 
 const (

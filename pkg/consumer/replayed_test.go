@@ -1,6 +1,7 @@
 package consumer_test
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"testing/synctest"
@@ -132,6 +133,36 @@ func TestForgedHeadersOnMainSteerNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A replay carries its root's own bytes: another amount under the headers of a true replay is another transaction, and
+// its letter says so. It is never taken for a repeat and dropped.
+func TestAnotherTransactionUnderTheHeadersOfATrueReplayIsALetter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		w.ledger.script = func(context.Context, *envelope.Message) error { return fault.New(fault.CurrencyUnmapped, "no mapping") }
+		m := w.start(nil)
+		w.send(message(1))
+		w.until(time.Minute, "the letter", func() bool { return w.count(consumer.DeadLettered) == 1 })
+		l := w.letters()[0]
+		reserve(w, l)
+		w.ledger.setScript(nil)
+		w.send(replay(l))
+		w.until(time.Minute, "the posting", func() bool { return w.ledger.posted() == 1 })
+		forged := replay(l)
+		forged.Value = bytes.Replace(forged.Value, []byte(`"amount":"`), []byte(`"amount":"9`), 1)
+		w.send(forged)
+		w.until(time.Minute, "its letter", func() bool { return w.count(consumer.DeadLettered) == 2 })
+		w.until(time.Minute, "lag 0", func() bool { return w.lag() == 0 })
+		m.end(t)
+		own := w.letters()[0]
+		if own.Lineage.Root == l.Lineage.Root {
+			own = w.letters()[1]
+		}
+		if own.ErrorCode != fault.IdentityConflict || own.Lineage.Generation != 0 || !bytes.Equal(own.Original.Value, forged.Value) {
+			t.Errorf("letter %s of %s generation %d, want IDENTITY_CONFLICT with the forged original", own.ErrorCode, own.Lineage.Root, own.Lineage.Generation)
+		}
+	})
 }
 
 // Pitfall S10: headers on a tier that cannot be read are clamped; the partition goes on.

@@ -116,7 +116,6 @@ func (r *router) after(d *delivery, v fault.Verdict, now time.Time, waiting bool
 func (r *router) dead(d *delivery, v fault.Verdict, failure fault.Failure, next envelope.Retry, now time.Time) *route {
 	l := &envelope.Letter{
 		FailureCode: failure, FailureClass: v.Class, ErrorCode: v.Code, ErrorDetail: v.Detail, SourceStage: v.Stage,
-		Fingerprint:  envelope.NewFingerprint(v.Code, v.Stage, v.Detail),
 		AttemptCount: next.Attempt, History: next.History, HistoryOmitted: next.Omitted,
 		Lineage: envelope.Lineage{
 			Root: next.Root, Generation: next.Generation, Parent: next.Envelope, ReplayID: next.Replay,

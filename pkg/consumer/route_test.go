@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,5 +173,29 @@ func TestDueTimeIsNeverRoundedBelowTheWait(t *testing.T) {
 		if least := now.Add(100 * time.Millisecond); rt.retry.Due.Before(least) || rt.retry.Due.Sub(least) >= time.Millisecond || rt.retry.Due.Nanosecond()%1e6 != 0 {
 			t.Errorf("%d ns past: due %s, want %s rounded up to a millisecond", ns, rt.retry.Due, least)
 		}
+	}
+}
+
+// Pitfall R86: one cause is one group, whichever entity, hash or message it happened to.
+func TestLettersOfOneCauseHaveOneFingerprintWhateverTheEntity(t *testing.T) {
+	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	prints := map[string]string{}
+	for _, entity := range []string{"ACME-DE", "ACME-US", "Globex"} {
+		d := someDelivery(now)
+		d.value = []byte(strings.Replace(string(d.value), "ACME", entity, 1))
+		d.decode()
+		rt := newRouter().route(d, fault.New(fault.PeriodNotOpen, "no period of entity %s holds the day", entity), now, 0)
+		rec, err := rt.record(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := envelope.DecodeLetter(rec.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints[l.Fingerprint.Hash] = entity
+	}
+	if len(prints) != 1 {
+		t.Errorf("fingerprints %v, want one", prints)
 	}
 }

@@ -37,6 +37,29 @@ func TestChainBeginsAndEndsThoughItsWritesAreRefusedAtFirst(t *testing.T) {
 	})
 }
 
+// A member that cannot begin its trail holds no partition, and a stop waits for nothing then.
+func TestNobodyJoinsBeforeTheTrailHasBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		left := new(atomic.Int64)
+		left.Store(1 << 40)
+		m := w.start(nil, consumer.WithProducer(func(p consumer.Producer) consumer.Producer { return refusing{p, w.names.Audit(), left, false} }))
+		w.until(time.Minute, "a refusal", func() bool { return w.count(consumer.WriteRefused) > 2 })
+		groups, err := kadm.NewClient(w.out).DescribeGroups(t.Context(), w.group)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(groups[w.group].Members); n != 0 {
+			t.Errorf("%d members in the group, want none", n)
+		}
+		began := time.Now()
+		m.end(t)
+		if took := time.Since(began); took > time.Second { // of the bubble's time
+			t.Errorf("the stop took %s", took)
+		}
+	})
+}
+
 // Pitfall H6: whatever a handler writes into its message, the letter and the next attempt have what came.
 func TestHandlerThatWritesIntoItsMessageChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -25,6 +25,16 @@ func TestErrorsThatCannotBeReadAreLetters(t *testing.T) {
 		"nil posting":            func(*envelope.Message) error { var p *envelope.AlreadyPosted; return p },
 		"posting without root":   func(m *envelope.Message) error { return &envelope.AlreadyPosted{Digest: m.Digest, ID: "7"} },
 		"posting without digest": func(m *envelope.Message) error { return &envelope.AlreadyPosted{Root: m.Root, ID: "7"} },
+		"digest of another kind": func(m *envelope.Message) error {
+			return &envelope.AlreadyPosted{Root: m.Root, Digest: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
+		},
+		"digest with a blank": func(m *envelope.Message) error { return &envelope.AlreadyPosted{Root: m.Root, Digest: "two words"} },
+		"year 10001": func(m *envelope.Message) error {
+			return &envelope.AlreadyPosted{Root: m.Root, Digest: m.Digest, At: time.Date(10001, 1, 1, 0, 0, 0, 0, time.UTC)}
+		},
+		"endless generation": func(m *envelope.Message) error {
+			return &envelope.AlreadyPosted{Root: m.Root, Digest: m.Digest, Generation: 1 << 40}
+		},
 		"posting of generation -1": func(m *envelope.Message) error {
 			return &envelope.AlreadyPosted{Root: m.Root, Digest: m.Digest, Generation: -1}
 		},

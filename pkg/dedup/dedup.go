@@ -58,6 +58,9 @@ type Lifetime interface {
 	// fromStart accepts a group that has lost them. Besides ErrUnavailable it answers ErrMemoryLost, ErrGroupReset and
 	// ErrEvicting. Opening again is allowed and never adopts another generation.
 	Open(ctx context.Context, groupHasCommitted, fromStart bool) error
+	// Join is Open for who reads and replays: it makes no generation. Where there is none, no consumer has begun with this
+	// store, or it has lost its memory: ErrMemoryLost.
+	Join(ctx context.Context, groupHasCommitted bool) error
 	// MarkCommitted notes for ever that the group has committed an offset. Repeating it costs nothing.
 	MarkCommitted(ctx context.Context) error
 	// Ping answers nil where a Claim would be answered now, else what the Claim would answer.

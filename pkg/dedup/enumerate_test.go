@@ -26,6 +26,9 @@ func cells(roots int) []cell {
 					if root != oA || once {
 						all = append(all, cell{st, root, gen, att, 1, pThere})
 					}
+					if st == "settled" && once {
+						all = append(all, cell{st, root, gen, att, unread, pThere})
+					}
 				}
 			}
 		}
@@ -43,7 +46,7 @@ func (s scene) root(n int) envelope.Coordinates {
 func (s scene) value(k cell) dedup.Value {
 	v := dedup.Value{
 		State: dedup.State(k.st), Root: s.root(k.root), Generation: k.gen, Attempt: k.att,
-		Digest: []string{digest, otherDigest}[k.dig],
+		Digest: []string{digest, otherDigest, ""}[k.dig],
 		At:     []envelope.Coordinates{{}, s.here, thereA}[k.pos],
 		Time:   time.Date(2026, 3, 31, 22, 15, 4, 7e6, time.UTC),
 	}

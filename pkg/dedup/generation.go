@@ -64,14 +64,17 @@ func sameID(s, id string) bool {
 }
 
 // admit judges a store found at Open. known is the id of an earlier Open of the same handle, found what is stored
-// now (its id is empty where nothing is).
-func admit(known string, found generation, groupHasCommitted, fromStart bool) error {
+// now (its id is empty where nothing is); begins tells whether a missing one may be made.
+func admit(known string, found generation, groupHasCommitted, fromStart, begins bool) error {
 	switch {
 	case known != "" && known != found.id:
 		return lost(known, found.id)
 	case found.id == "" && groupHasCommitted:
 		return fmt.Errorf("%w: its generation key is missing though the consumer group has committed offsets; "+
 			"run `replayer dedup rebuild`", ErrMemoryLost)
+	case found.id == "" && !begins:
+		return fmt.Errorf("%w: its generation key is missing: no consumer has begun with this store and prefix yet, or it was emptied; "+
+			"look at RECON_REDIS_URL and RECON_TOPICS_PREFIX", ErrMemoryLost)
 	case found.committed && !groupHasCommitted && !fromStart:
 		return fmt.Errorf("%w: the dedup store, born %s, knows that it once had some; restore the offsets, "+
 			"or accept reading everything again with --from-start", ErrGroupReset, found.born.UTC().Format(stamp))

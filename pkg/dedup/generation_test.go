@@ -70,8 +70,19 @@ func generationRules(t *testing.T, r rig) {
 	if err := open(true, true); !errors.Is(err, dedup.ErrMemoryLost) {
 		t.Errorf("the same with --from-start: got %v, want ErrMemoryLost", err)
 	}
+	for _, groupHasCommitted := range []bool{false, true} { // a group whose name is mistyped has no offsets
+		if err := r.handle(t).Join(t.Context(), groupHasCommitted); !errors.Is(err, dedup.ErrMemoryLost) {
+			t.Errorf("joining a store that nobody has begun with: got %v, want ErrMemoryLost", err)
+		}
+	}
+	if err := open(true, false); !errors.Is(err, dedup.ErrMemoryLost) {
+		t.Errorf("a group with offsets, after somebody joined: got %v, want ErrMemoryLost still", err)
+	}
 	if err := open(false, false); err != nil {
 		t.Errorf("a new group, a new store: %v", err)
+	}
+	if err := r.handle(t).Join(t.Context(), false); err != nil {
+		t.Errorf("joining a store that was begun with: %v", err)
 	}
 	if err := open(false, false); err != nil {
 		t.Errorf("a second process of a new group: %v", err)

@@ -33,12 +33,21 @@ func NewMemory(o Options) (*Memory, error) {
 
 // Open is Lifetime.Open.
 func (m *Memory) Open(ctx context.Context, groupHasCommitted, fromStart bool) error {
+	return m.open(ctx, groupHasCommitted, fromStart, true)
+}
+
+// Join is Lifetime.Join.
+func (m *Memory) Join(ctx context.Context, groupHasCommitted bool) error {
+	return m.open(ctx, groupHasCommitted, false, false)
+}
+
+func (m *Memory) open(ctx context.Context, groupHasCommitted, fromStart, begins bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("open the in-process dedup store: %w", err)
 	}
-	if err := admit(m.opened, m.gen, groupHasCommitted, fromStart); err != nil {
+	if err := admit(m.opened, m.gen, groupHasCommitted, fromStart, begins); err != nil {
 		return fmt.Errorf("open the in-process dedup store: %w", err)
 	}
 	if m.gen.id == "" {

@@ -18,6 +18,9 @@ const (
 	pThere
 )
 
+// unread is the digest of a message whose amount nobody could read.
+const unread = 2
+
 // cell is what the store holds; its st is "" for nothing.
 type cell struct {
 	st             string
@@ -51,6 +54,7 @@ var table = []row{
 	{"second copy", func(k cell, r rec) bool { return level(k, r) && k.st == "claimed" }, "busy", false},
 	{"ahead", sameRoot, "fresh", true},
 	{"other root dead", func(k cell, _ rec) bool { return k.st == "dead" }, "fresh", true},
+	{"other root settled unread", func(k cell, _ rec) bool { return k.st == "settled" && k.dig == unread }, "settled_by_hand", false},
 	{"other digest", func(k cell, r rec) bool { return k.dig != r.dig }, "conflict", false},
 	{"other root posted", func(k cell, _ rec) bool { return k.st == "posted" }, "duplicate", false},
 	{"other root settled", func(k cell, _ rec) bool { return k.st == "settled" }, "settled_by_hand", false},
@@ -72,8 +76,11 @@ func oracleClaim(k cell, r rec) (verdict string, after cell, writes bool) {
 }
 
 // oracleTrusted: the letter of (root, generation-1) has its replay key and it names this replay, or the store has
-// seen the root that far.
+// seen the root that far; and what it knows of the root's content, where it could be read, is what arrives.
 func oracleTrusted(k cell, r rec, keyNamesReplay bool) bool {
+	if k.st != "" && k.root == r.root && k.dig != unread && k.dig != r.dig {
+		return false
+	}
 	return keyNamesReplay || k.st != "" && k.root == r.root && k.gen >= r.gen
 }
 

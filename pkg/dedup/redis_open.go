@@ -15,6 +15,15 @@ func (s *Redis) generationKey() string { return s.opt.Prefix + ":dedup:generatio
 
 // Open is Lifetime.Open.
 func (s *Redis) Open(ctx context.Context, groupHasCommitted, fromStart bool) error {
+	return s.open(ctx, groupHasCommitted, fromStart, true)
+}
+
+// Join is Lifetime.Join.
+func (s *Redis) Join(ctx context.Context, groupHasCommitted bool) error {
+	return s.open(ctx, groupHasCommitted, false, false)
+}
+
+func (s *Redis) open(ctx context.Context, groupHasCommitted, fromStart, begins bool) error {
 	if err := s.checkServers(ctx); err != nil {
 		return err
 	}
@@ -29,7 +38,7 @@ func (s *Redis) Open(ctx context.Context, groupHasCommitted, fromStart bool) err
 	if id := s.opened.Load(); id != nil {
 		known = *id
 	}
-	if err := admit(known, found, groupHasCommitted, fromStart); err != nil {
+	if err := admit(known, found, groupHasCommitted, fromStart, begins); err != nil {
 		return fmt.Errorf("open %s: %w", s.where, err)
 	}
 	if found.id == "" {

@@ -77,9 +77,13 @@ func judge(stored Value, replayID string, c Claim) (Answer, Claim) {
 }
 
 // trusted is the trust rule: the replay key of the claim's letter names this replay, or the store has already seen
-// this root at this generation or beyond (a late copy).
+// this root at this generation or beyond (a late copy). A replay carries its root's own bytes: what has another digest
+// than the store knows of that root is no copy of it, whatever its headers say.
 func (c *Claim) trusted(stored Value, replayID string) bool {
 	if c.checkLineage("") != nil {
+		return false
+	}
+	if stored.Root == c.Root && stored.Digest != "" && stored.Digest != c.Digest {
 		return false
 	}
 	return c.namesItsLetter() && replayID == c.Replay ||
@@ -127,6 +131,8 @@ func decideOtherRoot(stored Value, c Claim) Verdict {
 	switch {
 	case stored.State == Dead:
 		return Fresh // a corrected re-send
+	case stored.State == Settled && stored.Digest == "":
+		return SettledByHand // what was settled was not readable: nothing says that this is another transaction
 	case c.Digest != stored.Digest:
 		return Conflict
 	case stored.State == Posted:

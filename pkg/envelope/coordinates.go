@@ -1,10 +1,13 @@
 package envelope
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // Coordinates name one record of one topic partition.
@@ -13,6 +16,16 @@ type Coordinates struct {
 	Topic     string
 	Partition int32
 	Offset    int64
+}
+
+// CoordinatesOf says where a record that was read lies.
+func CoordinatesOf(r *kgo.Record) Coordinates {
+	return Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+}
+
+// Compare orders coordinates by topic, partition and offset.
+func (c Coordinates) Compare(other Coordinates) int {
+	return cmp.Or(strings.Compare(c.Topic, other.Topic), cmp.Compare(c.Partition, other.Partition), cmp.Compare(c.Offset, other.Offset))
 }
 
 // String gives `topic/partition@offset`, the form of headers, letters, dedup values and ids.

@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ var historyProperties = []property[history]{
 
 // fit is a as it can be written: texts cut, and what is no code, class or stage left out.
 func (a Attempt) fit() Attempt {
-	a.Attempt = max(0, a.Attempt)
+	a.Attempt = counted(a.Attempt)
 	a.ErrorDetail = fault.Truncate(a.ErrorDetail, maxHistoryText)
 	a.Instance = fault.Truncate(a.Instance, maxHistoryText)
 	if !isName(string(a.Stage)) {
@@ -57,7 +58,7 @@ func (a Attempt) fit() Attempt {
 // be written, and adds the others to omitted. h is not changed.
 func fitHistory(h []Attempt, omitted, limit int) ([]Attempt, int) {
 	if len(h) == 0 {
-		return nil, omitted
+		return nil, counted(omitted)
 	}
 	first := h[0].fit()
 	room := limit - len(`{"omitted":2147483647,"attempts":[]}`) - first.size()
@@ -70,8 +71,11 @@ func fitHistory(h []Attempt, omitted, limit int) ([]Attempt, int) {
 		kept = append(kept, a)
 	}
 	slices.Reverse(kept[1:])
-	return kept, omitted + len(h) - len(kept)
+	return kept, counted(omitted + len(h) - len(kept))
 }
+
+// counted is n as a document can hold it: what headers claim is carried on, and must not grow into what nobody can write.
+func counted(n int) int { return min(max(0, n), math.MaxInt32) }
 
 // size is the length of a in JSON with a comma.
 func (a Attempt) size() int {

@@ -145,7 +145,7 @@ func (l *Letter) Intact() error {
 // OriginOf says where r lies.
 func OriginOf(r *kgo.Record) Origin {
 	o := Origin{
-		Coordinates: Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+		Coordinates: CoordinatesOf(r),
 		LeaderEpoch: max(-1, r.LeaderEpoch), TimestampMS: r.Timestamp.UnixMilli(),
 	}
 	switch r.Attrs.TimestampType() {

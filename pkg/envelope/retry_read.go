@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +22,17 @@ import (
 func ParseRetry(recon []kgo.RecordHeader) (Retry, []error) {
 	var r Retry
 	var errs []error
+	var seen uint32 // one bit for each of retryHeaders: a record may bring a hundred thousand headers
 	for i := range recon {
 		h := &recon[i]
-		err := duplicate(recon[:i], h.Key)
-		if err == nil {
+		var err error
+		switch at := slices.Index(retryHeaders, h.Key); {
+		case at < 0:
+			err = errors.New("not a header of this service")
+		case seen&(1<<at) != 0:
+			err = errors.New("stands twice, the first one counts")
+		default:
+			seen |= 1 << at
 			err = r.parse(h.Key, h.Value)
 		}
 		if err != nil {
@@ -34,13 +42,11 @@ func ParseRetry(recon []kgo.RecordHeader) (Retry, []error) {
 	return r, errs
 }
 
-func duplicate(before []kgo.RecordHeader, name string) error {
-	for i := range before {
-		if before[i].Key == name {
-			return errors.New("stands twice, the first one counts")
-		}
-	}
-	return nil
+// retryHeaders are the headers that parse reads, fewer than 32.
+var retryHeaders = []string{
+	HeaderRoot, HeaderOrigin, HeaderOriginRecord, HeaderGeneration, HeaderMessageID, HeaderAttempt, HeaderBudget,
+	HeaderMaxAttempts, HeaderFirstSeenAt, HeaderNextRetryAt, HeaderMatchDeadline, HeaderStage, HeaderFailureClass,
+	HeaderErrorCode, HeaderError, HeaderHistory, HeaderReplay, HeaderEnvelope,
 }
 
 // parse reads one header into its field.

@@ -260,6 +260,28 @@ func TestHeaderThatStandsTwiceIsTold(t *testing.T) {
 	}
 }
 
+// Anyone may write to main. What nobody knows costs its own length: a record full of foreign headers does not hold up the
+// partitions that are polled with it. The deadline only ends a test that would take minutes.
+func TestARecordFullOfForeignHeadersIsReadOnce(t *testing.T) {
+	hs := header("recon-attempt", "3")
+	for i := range 100_000 {
+		hs = append(hs, kgo.RecordHeader{Key: fmt.Sprintf("recon-%06d", i)})
+	}
+	read := make(chan int, 1)
+	go func() {
+		got, errs := envelope.ParseRetry(append(hs, header("recon-attempt", "4")...))
+		read <- got.Attempt + len(errs)
+	}()
+	select {
+	case got := <-read:
+		if want := 3 + 100_001; got != want {
+			t.Errorf("got attempt and errors %d, want %d", got, want)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("still reading after 30 s: the cost grows with the square of the headers")
+	}
+}
+
 func TestBudgetKeepsWhatIsWellFormed(t *testing.T) {
 	rows := []struct {
 		in   string
@@ -319,6 +341,29 @@ func TestHistoryIsWrittenWhateverStandsInIt(t *testing.T) {
 	got, errs := envelope.ParseRetry(ours(hs))
 	if len(errs) > 0 || len(got.History)+got.Omitted != 300 {
 		t.Errorf("got %d entries, %d omitted, %v", len(got.History), got.Omitted, errs)
+	}
+}
+
+// Pitfall S10: a count that a header claims is carried on, and never grows into one that cannot be written: neither the
+// next copy nor the letter may fail for it.
+func TestCountsOfAHistoryStayWhatCanBeWritten(t *testing.T) {
+	one := `{"attempt":2147483647,"at":"2026-03-31T12:00:00.123Z","stage":null,"failure_class":null,"error_code":null,` +
+		`"error_detail":null,"waited_ms":0,"took_ms":0,"instance":null}`
+	r, errs := envelope.ParseRetry(header("recon-history", `{"omitted":2147483647,"attempts":[`+one+`]}`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for range 200 {
+		r.History = append(r.History, envelope.Attempt{Attempt: math.MaxInt32 + 1, At: noon, ErrorDetail: strings.Repeat("x", 200)})
+	}
+	l := fullLetter()
+	l.History, l.HistoryOmitted = r.History, r.Omitted
+	if _, err := l.Encode(); err != nil {
+		t.Errorf("the letter: %v", err)
+	}
+	got, errs := envelope.ParseRetry(ours(r.Append(nil)))
+	if len(errs) > 0 || got.Omitted != math.MaxInt32 || got.History[len(got.History)-1].Attempt != math.MaxInt32 {
+		t.Errorf("got %d omitted, %v", got.Omitted, errs)
 	}
 }
 

@@ -15,8 +15,8 @@ const (
 )
 
 // Redact takes out of a text what must not stand in logs, headers or letters: everything between quotes (the quotes
-// stay), runs of 13 to 19 digits that pass the Luhn check (ISO/IEC 7812-1) and IBANs that pass mod 97 (ISO 13616),
-// both also when written in groups with blanks or dashes. A quote that never closes hides the rest. The result is
+// stay, whichever way round a language writes them), runs of 13 to 19 digits that pass the Luhn check (ISO/IEC 7812-1) and IBANs that pass mod 97 (ISO 13616),
+// both also when written in groups with blanks or dashes, those that do not break included. A quote that never closes hides the rest. The result is
 // valid UTF-8 on one line: line breaks become "; ", other control characters blanks.
 func Redact(s string) string {
 	s = oneLine(s)
@@ -67,43 +67,46 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// closer pairs each opening quote with the one that ends it. An apostrophe opens only where no word runs into it.
-var closer = map[rune]rune{'"': '"', '\'': '\'', '`': '`', '“': '”', '„': '“', '«': '»', '‘': '’'}
+// closers pairs each opening quote with those that may end it: languages use guillemets both ways, and end low quotes with
+// either high one. An apostrophe opens only where no word runs into it.
+var closers = map[rune]string{
+	'"': `"`, '\'': `'`, '`': "`", '“': "”", '‘': "’", '„': "“”", '‚': "‘’", '«': "»", '»': "«»", '‹': "›", '›': "‹›",
+}
 
 func quotes(s string) string {
 	var out strings.Builder
 	before := ' '
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		end, opens := closer[r]
+		ends, opens := closers[r]
 		if !opens || ((r == '\'' || r == '‘') && word(before)) {
 			out.WriteRune(r)
 			before, i = r, i+size
 			continue
 		}
-		inside, after := quoted(s[i+size:], r, end)
+		inside, after := quoted(s[i+size:], r, ends)
 		out.WriteRune(r)
 		if inside > 0 {
 			out.WriteString(redactedValue)
 		}
-		before, i = end, i+size+after
-		if after > inside {
-			out.WriteRune(end)
-		}
+		i += size
+		out.WriteString(s[i+inside : i+after])
+		before, _ = utf8.DecodeRuneInString(ends)
+		i += after
 	}
 	return out.String()
 }
 
-// quoted measures what an opening quote holds: the bytes up to its closing quote, and up to behind it. Backslashes
+// quoted measures what an opening quote holds: the bytes up to one of its closing quotes, and up to behind it. Backslashes
 // escape, SQL's doubled apostrophe does not close, nor does an apostrophe within a word. Unclosed: all of s, twice.
-func quoted(s string, opening, closing rune) (inside, after int) {
+func quoted(s string, opening rune, closing string) (inside, after int) {
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		next, nextSize := utf8.DecodeRuneInString(s[i+size:])
 		switch {
 		case r == '\\' && opening != '`' && nextSize > 0:
 			size += nextSize
-		case r != closing:
+		case !strings.ContainsRune(closing, r):
 		case r == '\'' && next == '\'' && nextSize > 0:
 			size += nextSize
 		case (r == '\'' || r == '’') && nextSize > 0 && word(next):
@@ -135,9 +138,10 @@ func tokens(s string, belongs func(byte) bool) (runs []token) {
 	return runs
 }
 
-// joined reports whether b follows a after a single blank or dash: both may be groups of one number.
+// joined reports whether b follows a after a single blank or dash of any kind: both may be groups of one number.
 func joined(s string, a, b token) bool {
-	return b.from == a.to+1 && (s[a.to] == ' ' || s[a.to] == '-')
+	r, size := utf8.DecodeRuneInString(s[a.to:])
+	return b.from == a.to+size && unicode.In(r, unicode.Zs, unicode.Pd)
 }
 
 // replace puts mark in the place of every span that find recognises as beginning at a token; find returns the end of
@@ -206,6 +210,9 @@ func luhn(digits []byte) bool {
 // left standing.
 func ibans(s string) string {
 	runs := tokens(s, isAlnum)
+	for i, t := range runs {
+		runs[i].from += ibanHead(s[t.from:t.to])
+	}
 	return replace(s, redactedIBAN, runs, func(runs []token) int {
 		end, text := -1, make([]byte, 0, 40)
 		for i, t := range runs {
@@ -228,6 +235,18 @@ func ibans(s string) string {
 		}
 		return end
 	})
+}
+
+// ibanHead is how much of a word banks write right before an account number without a blank: the number of a subfield, as
+// MT940 has it (?31DE89…), or the word IBAN.
+func ibanHead(word string) int {
+	switch {
+	case len(word) > 6 && isDigit(word[0]) && isDigit(word[1]) && !isDigit(word[2]) && !isDigit(word[3]) && isDigit(word[4]) && isDigit(word[5]):
+		return 2
+	case len(word) > 4 && strings.EqualFold(word[:4], "IBAN"):
+		return 4
+	}
+	return 0
 }
 
 // mod97 reports whether text is formed as an IBAN, 15 to 34 characters, and its check digits are right.

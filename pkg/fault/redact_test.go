@@ -22,6 +22,11 @@ func TestRedactTakesOutWhatMustNotBeTold(t *testing.T) {
 		{"apostrophes outside", `can't post, doesn't balance`, `can't post, doesn't balance`},
 		{"backticks", "got `x\\` here", "got `[redacted]` here"},
 		{"typographic", "“Jane” «Max» ‘Kim’ it’s", "“[redacted]” «[redacted]» ‘[redacted]’ it’s"},
+		{"German quotes", "„Jane“ „Max” ‚Kim‘ ‚Ed’.", "„[redacted]“ „[redacted]” ‚[redacted]‘ ‚[redacted]’."},
+		{"guillemets inwards", "»Jane« and »Max« ›Kim‹", "»[redacted]« and »[redacted]« ›[redacted]‹"},
+		{"guillemets outwards", "« Jane » and «Max» ‹Kim›", "«[redacted]» and «[redacted]» ‹[redacted]›"},
+		{"guillemets both ways", "»Jane» and «Max» and »Kim«", "»[redacted]» and «[redacted]» and »[redacted]«"},
+		{"guillemet never closed", "got »Jane and the rest", "got »[redacted]"},
 		{"never closed", `got "Jane and the rest`, `got "[redacted]`},
 		{"card", "card 4111111111111111 declined", "card [redacted number] declined"},
 		{"card with blanks", "card 4111 1111 1111 1111 declined", "card [redacted number] declined"},
@@ -34,8 +39,17 @@ func TestRedactTakesOutWhatMustNotBeTold(t *testing.T) {
 		{"20 digits are long", "41111111111111111111", "41111111111111111111"},
 		{"IBAN", "from DE89370400440532013000 to", "from [redacted IBAN] to"},
 		{"IBAN in groups", "from DE89 3704 0044 0532 0130 00 was refused", "from [redacted IBAN] was refused"},
+		{"IBAN in groups that do not break", "from DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000 was", "from [redacted IBAN] was"},
+		{"IBAN in groups with narrow blanks", "from DE89\u202f3704\u202f0044\u202f0532\u202f0130\u202f00", "from [redacted IBAN]"},
+		{"IBAN in groups with blanks of a figure's width", "DE89\u20073704\u20070044\u20070532\u20070130\u200700.", "[redacted IBAN]."},
+		{"IBAN in groups with dashes that do not break", "DE89\u20113704\u20110044\u20110532\u20110130\u201100.", "[redacted IBAN]."},
+		{"card in groups that do not break", "card 4111\u00a01111\u202f1111\u20071111 declined", "card [redacted number] declined"},
+		{"two blanks part groups", "4111 1111\u00a0 1111 1111", "4111 1111\u00a0 1111 1111"},
 		{"IBAN in lower case", "from gb82west12345698765432", "from [redacted IBAN]"},
 		{"IBAN with its currency", ":25:NL91ABNA0417164300EUR", ":25:[redacted IBAN]EUR"},
+		{"IBAN behind the number of its subfield", "?30COBADEFF?31DE89370400440532013000?32JANE", "?30COBADEFF?31[redacted IBAN]?32JANE"},
+		{"IBAN behind the word", "IBANde89370400440532013000, IBAN", "IBAN[redacted IBAN], IBAN"},
+		{"no IBAN behind either", "31DE88370400440532013000 IBAN1 IBANX", "31DE88370400440532013000 IBAN1 IBANX"},
 		{"shortest IBAN", "NO9386011117947", "[redacted IBAN]"},
 		{"longest kind in use", "LC55HEMM000100010012001200023015", "[redacted IBAN]"},
 		{"check digits wrong", "DE88370400440532013000", "DE88370400440532013000"},
@@ -54,8 +68,8 @@ func TestRedactTakesOutWhatMustNotBeTold(t *testing.T) {
 
 func TestRedactingTwiceChangesNothing(t *testing.T) {
 	piece := rapid.OneOf(
-		rapid.SampledFrom([]string{"\"", "'", "`", "“", "”", "‘", "’", "«", "»", "\\", " ", "-", "\n", "a", "é", "7", "\xc3"}),
-		rapid.SampledFrom([]string{"4111111111111111", "DE89370400440532013000", "NL91ABNA0417164300EUR", "4111 1111 1111 1111"}),
+		rapid.SampledFrom([]string{"\"", "'", "`", "“", "”", "„", "‚", "‘", "’", "«", "»", "‹", "›", "\\", " ", "\u00a0", "\u202f", "-", "\n", "a", "é", "7", "\xc3"}),
+		rapid.SampledFrom([]string{"4111111111111111", "DE89370400440532013000", "NL91ABNA0417164300EUR", "4111 1111 1111 1111", "IBAN", "31DE"}),
 		rapid.StringN(0, 6, -1),
 	)
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,9 +86,10 @@ func TestRedactingTwiceChangesNothing(t *testing.T) {
 
 func TestAQuotedSecretNeverSurvives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		mark := rapid.SampledFrom([]string{`"`, "'", "`"}).Draw(t, "quote")
+		mark := rapid.SampledFrom([]string{`""`, "''", "``", "“”", "„“", "„”", "‚‘", "«»", "»«", "»»", "‹›", "›‹"}).Draw(t, "quotes")
+		opening, closing := string([]rune(mark)[0]), string([]rune(mark)[1])
 		around := rapid.StringMatching(`[a-z ]{0,8}`)
-		in := around.Draw(t, "before") + " " + mark + "SECRET" + mark + " " + around.Draw(t, "after")
+		in := around.Draw(t, "before") + " " + opening + "SECRET" + closing + " " + around.Draw(t, "after")
 		if got := fault.Redact(in); strings.Contains(got, "SECRET") {
 			t.Fatalf("%q became %q", in, got)
 		}

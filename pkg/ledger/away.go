@@ -40,13 +40,16 @@ func (s *SQL) blame(ctx context.Context, err error) error {
 		return fmt.Errorf("the question to the ledger was cut off: %w", ctx.Err()) // the caller's doing: no failure, no code
 	}
 	code, everyone := s.db.blame(err)
+	late := ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case everyone || s.closed.Load():
-		err = fault.Wrap(fault.DependencyUnavailable, &away{err: err, text: s.db.explain(err)})
+		err = fault.Wrap(fault.DependencyUnavailable, &away{err: err, text: s.db.where() + ": " + s.db.explain(err)})
+	case late && (code == "" || code == fault.DependencyTimeout):
+		err = fault.Wrap(fault.DependencyTimeout, fmt.Errorf("%s: no answer in time: %w", s.db.where(), err))
 	case code != "":
-		err = fault.Wrap(code, err)
-	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		err = fault.Wrap(fault.DependencyTimeout, err)
+		err = fault.Wrap(code, fmt.Errorf("%s: %w", s.db.where(), err))
+	default:
+		err = fmt.Errorf("%s: %w", s.db.where(), err)
 	}
 	return fault.At(fault.StagePost, fault.On(dependency, err))
 }

@@ -69,7 +69,7 @@ func with(t *testing.T, address string, pairs ...string) string {
 	return u.String()
 }
 
-func TestALockHeldTooLongIsContentionAndPostsAfterwards(t *testing.T) {
+func TestRealALockHeldTooLongIsContentionAndPostsAfterwards(t *testing.T) {
 	suite(t, ledger.Config{LockTimeout: 20 * time.Millisecond}, func(b *bundle) {
 		b.maps("EUR")
 		m := message(1)
@@ -84,7 +84,7 @@ func TestALockHeldTooLongIsContentionAndPostsAfterwards(t *testing.T) {
 	})
 }
 
-func TestARivalThatCommitsFirstIsTheOneThatPosted(t *testing.T) {
+func TestRealARivalThatCommitsFirstIsTheOneThatPosted(t *testing.T) {
 	b := ready(t, named(t), ledger.Config{})
 	b.maps("EUR")
 	m := message(1)
@@ -96,7 +96,7 @@ func TestARivalThatCommitsFirstIsTheOneThatPosted(t *testing.T) {
 	b.wantPosted(<-answer, envelope.Coordinates{Topic: "recon.main", Partition: 9, Offset: 9})
 }
 
-func TestARivalThatGivesUpLeavesThePlace(t *testing.T) {
+func TestRealARivalThatGivesUpLeavesThePlace(t *testing.T) {
 	b := ready(t, named(t), ledger.Config{})
 	b.maps("EUR")
 	m := message(1)
@@ -110,7 +110,7 @@ func TestARivalThatGivesUpLeavesThePlace(t *testing.T) {
 }
 
 // Under a stricter isolation than the default, chosen by the owner of the database, PostgreSQL reports the race itself.
-func TestASerializationFailureIsContention(t *testing.T) {
+func TestRealASerializationFailureIsContention(t *testing.T) {
 	b := ready(t, named(t, "default_transaction_isolation", "serializable"), ledger.Config{})
 	b.maps("EUR")
 	m := message(1)
@@ -127,7 +127,7 @@ func TestASerializationFailureIsContention(t *testing.T) {
 
 // Two transactions that wait for each other. The posting stops twice: at a gate until the other one waits for it, then at
 // the row that the other one holds; it alone looks for deadlocks, so it is the one that must give way.
-func TestADeadlockIsContention(t *testing.T) {
+func TestRealADeadlockIsContention(t *testing.T) {
 	const gate = `SELECT pg_advisory_xact_lock(hashtext(current_schema()))`
 	b := ready(t, named(t, "deadlock_timeout", "20ms"), ledger.Config{LockTimeout: -1})
 	b.maps("EUR")
@@ -166,7 +166,7 @@ func (b *bundle) transaction(statements ...string) *sql.Tx {
 	return tx
 }
 
-func TestAStatementThatTakesTooLongIsATimeoutAndNobodyElses(t *testing.T) {
+func TestRealAStatementThatTakesTooLongIsATimeoutAndNobodyElses(t *testing.T) {
 	for name, row := range map[string]struct {
 		cfg   ledger.Config
 		pairs []string
@@ -195,6 +195,7 @@ func TestAStatementThatTakesTooLongIsATimeoutAndNobodyElses(t *testing.T) {
 			}
 			err := b.Handle(t.Context(), message(1))
 			b.wantCode(err, fault.DependencyTimeout, fault.StagePost)
+			contains(t, err, "PostgreSQL at ") // a letter names no dependency: its text must
 			if ledger.IsAway(err) || fault.Of(err).Dependency != "ledger" {
 				t.Errorf("got %v", err)
 			}
@@ -203,7 +204,7 @@ func TestAStatementThatTakesTooLongIsATimeoutAndNobodyElses(t *testing.T) {
 }
 
 // Entries that are posted at the same time share a transaction; the one that cannot be posted fails alone.
-func TestNobodyPaysForANeighbourInTheSameTransaction(t *testing.T) {
+func TestRealNobodyPaysForANeighbourInTheSameTransaction(t *testing.T) {
 	const handlers = 64
 	for _, row := range []struct {
 		name  string
@@ -228,6 +229,7 @@ func TestNobodyPaysForANeighbourInTheSameTransaction(t *testing.T) {
 			all.Wait()
 			for i, err := range errs {
 				if i == handlers/2 {
+					contains(t, err, "PostgreSQL at ", "SQLSTATE")
 					if v := fault.Of(err); err == nil || v.Code != row.want || ledger.IsAway(err) {
 						t.Errorf("the spoiled one: got %v (%s), want %s", err, v.Code, row.want)
 					}

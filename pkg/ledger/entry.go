@@ -64,6 +64,9 @@ func (s *SQL) entry(m *envelope.Message) (entry, error) {
 	return e, nil
 }
 
+// maxShown is how many bytes of a reference an error text repeats: it may be as long as the record.
+const maxShown = 120
+
 // maxBack is the longest row of days without rates that is stepped over.
 const maxBack = 31
 
@@ -94,7 +97,7 @@ func (f facts) judge(e *entry) (*conversion, error) {
 	case !f.mapped:
 		return nil, fault.At(fault.StageCurrency, fault.New(fault.CurrencyUnmapped, "currency %s is not in the ledger's table currencies", m.Currency))
 	case !f.arrived:
-		return nil, fault.At(fault.StageCounterpart, fault.New(fault.CounterpartNotArrived, "document %s is not in the ledger's table documents", m.CounterpartRef))
+		return nil, fault.At(fault.StageCounterpart, fault.New(fault.CounterpartNotArrived, "document %s is not in the ledger's table documents", fault.Truncate(m.CounterpartRef, maxShown)))
 	case f.base == "" || f.base == m.Currency:
 		return nil, nil
 	}

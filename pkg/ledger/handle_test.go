@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -29,7 +30,7 @@ func of(value string) func(*envelope.Message) {
 
 // Each row is asked for four times: while its cause holds, after it was mended, and twice after it posted. Precheck must
 // always answer what Handle answers next, and write nothing itself.
-func TestEachMissHasItsCodePrecheckAgreesAndMendingItPosts(t *testing.T) {
+func TestRealEachMissHasItsCodePrecheckAgreesAndMendingItPosts(t *testing.T) {
 	rows := []struct {
 		name  string
 		m     *envelope.Message
@@ -91,7 +92,7 @@ func TestEachMissHasItsCodePrecheckAgreesAndMendingItPosts(t *testing.T) {
 	})
 }
 
-func TestAPostingHoldsTheWholeMessage(t *testing.T) {
+func TestRealAPostingHoldsTheWholeMessage(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("USD")
 		b.must(b.PutEntity(b.t.Context(), "ACME-DE", "EUR"))
@@ -127,7 +128,7 @@ func TestAPostingHoldsTheWholeMessage(t *testing.T) {
 	})
 }
 
-func TestAConflictNamesTheFirstPosting(t *testing.T) {
+func TestRealAConflictNamesTheFirstPosting(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		first := message(1, func(m *envelope.Message) { m.Generation = 1 })
@@ -157,7 +158,7 @@ func TestAConflictNamesTheFirstPosting(t *testing.T) {
 }
 
 // Pitfall R4: whoever delivers one hash again, and however many at once, one posting is inserted.
-func TestConcurrentHandlersOfOneHashPostItOnce(t *testing.T) {
+func TestRealConcurrentHandlersOfOneHashPostItOnce(t *testing.T) {
 	const handlers = 64
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR", "USD")
@@ -191,7 +192,7 @@ func TestConcurrentHandlersOfOneHashPostItOnce(t *testing.T) {
 	})
 }
 
-func TestConcurrentHandlersOfManyHashesPostThemAll(t *testing.T) {
+func TestRealConcurrentHandlersOfManyHashesPostThemAll(t *testing.T) {
 	const handlers = 200
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
@@ -210,7 +211,7 @@ func TestConcurrentHandlersOfManyHashesPostThemAll(t *testing.T) {
 	})
 }
 
-func TestWhatNoDatabaseCanHoldIsPoisonAndNeverReachesIt(t *testing.T) {
+func TestRealWhatNoDatabaseCanHoldIsPoisonAndNeverReachesIt(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		for name, row := range map[string]struct {
@@ -238,7 +239,7 @@ func TestWhatNoDatabaseCanHoldIsPoisonAndNeverReachesIt(t *testing.T) {
 	})
 }
 
-func TestEachEndsAtTheVisitorsErrorAndReturnsItAsItIs(t *testing.T) {
+func TestRealEachEndsAtTheVisitorsErrorAndReturnsItAsItIs(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		for i := range 5 {
@@ -257,7 +258,7 @@ func TestEachEndsAtTheVisitorsErrorAndReturnsItAsItIs(t *testing.T) {
 	})
 }
 
-func TestTheLedgerCanBeAskedAndPostedToWhileEachRuns(t *testing.T) {
+func TestRealTheLedgerCanBeAskedAndPostedToWhileEachRuns(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		ctx := b.t.Context()
 		b.maps("EUR")
@@ -281,7 +282,7 @@ func TestTheLedgerCanBeAskedAndPostedToWhileEachRuns(t *testing.T) {
 	})
 }
 
-func TestTheCallersCancellationIsNoFailure(t *testing.T) {
+func TestRealTheCallersCancellationIsNoFailure(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		ctx, cancel := context.WithCancel(b.t.Context())
@@ -290,6 +291,19 @@ func TestTheCallersCancellationIsNoFailure(t *testing.T) {
 			if v := fault.Of(err); !errors.Is(err, context.Canceled) || v.Known || ledger.IsAway(err) {
 				b.t.Errorf("got %v (%s)", err, v.Code)
 			}
+		}
+	})
+}
+
+// Pitfall R43: a reference may be as long as the record; each copy, letter and audit entry repeats the error text.
+func TestRealAMissingDocumentIsNamedBriefly(t *testing.T) {
+	suite(t, ledger.Config{}, func(b *bundle) {
+		b.maps("EUR")
+		err := b.Handle(b.t.Context(), message(1, counterpart("INV-"+strings.Repeat("7", 900_000)+"-END")))
+		b.wantCode(err, fault.CounterpartNotArrived, fault.StageCounterpart)
+		contains(b.t, err, "document INV-", "-END is not in the ledger's table documents")
+		if n := len(err.Error()); n > 200 {
+			b.t.Errorf("the text has %d bytes", n)
 		}
 	})
 }

@@ -60,7 +60,9 @@ type database interface {
 	put(ctx context.Context, statement string, args ...any) (int64, error)
 	// blame gives an error its code; everyone: it says nothing about a record, no one can post now.
 	blame(err error) (code fault.Code, everyone bool)
-	// explain is one line for such an error: which database, and what is wrong with it.
+	// where is which database, for error texts: never a password.
+	where() string
+	// explain is one line for an error that says that the database is away: what is wrong with it.
 	explain(err error) string
 	// splits tells whether an error of several entries may be the doing of one of them.
 	splits(err error) bool

@@ -112,7 +112,7 @@ func (w *wire) carry(client net.Conn, server string) {
 }
 
 // Pitfall R4: the commit was done, its answer was lost.
-func TestAnAnswerLostAfterTheCommitIsHarmless(t *testing.T) {
+func TestRealAnAnswerLostAfterTheCommitIsHarmless(t *testing.T) {
 	direct := testkit.Postgres(t)
 	w, address := through(t, direct)
 	b := ready(t, address, ledger.Config{Conns: 1})
@@ -133,7 +133,7 @@ func TestAnAnswerLostAfterTheCommitIsHarmless(t *testing.T) {
 	b.posted(m.SourceHash)
 }
 
-func TestARateCorrectedBetweenLookAndPostingIsTheOneThatCounts(t *testing.T) {
+func TestRealARateCorrectedBetweenLookAndPostingIsTheOneThatCounts(t *testing.T) {
 	direct := testkit.Postgres(t)
 	w, address := through(t, direct)
 	b := ready(t, address, ledger.Config{Conns: 1})
@@ -162,7 +162,7 @@ func TestARateCorrectedBetweenLookAndPostingIsTheOneThatCounts(t *testing.T) {
 	}
 }
 
-func TestABaseCurrencyChangedBetweenLookAndPostingIsTheOneThatCounts(t *testing.T) {
+func TestRealABaseCurrencyChangedBetweenLookAndPostingIsTheOneThatCounts(t *testing.T) {
 	for name, change := range map[string]func(*bundle){
 		"with a rate of its own": func(owner *bundle) { owner.quotes("JPY", "USD", "2026-11-30", "1.50") },
 		"and the rate with it":   func(owner *bundle) { owner.raw(`UPDATE rates SET base = 'JPY'`) },
@@ -195,7 +195,7 @@ func TestABaseCurrencyChangedBetweenLookAndPostingIsTheOneThatCounts(t *testing.
 	}
 }
 
-func TestAConnectionKilledInMidStatementIsAwayAndTheNextPostingWorks(t *testing.T) {
+func TestRealAConnectionKilledInMidStatementIsAwayAndTheNextPostingWorks(t *testing.T) {
 	b := ready(t, named(t), ledger.Config{})
 	b.maps("EUR")
 	m := message(1)
@@ -214,7 +214,7 @@ func TestAConnectionKilledInMidStatementIsAwayAndTheNextPostingWorks(t *testing.
 	b.posted(m.SourceHash)
 }
 
-func TestAServerThatIsKilledIsAwayAndPostsWhatWasMissingWhenItIsBack(t *testing.T) {
+func TestKillAServerThatIsKilledIsAwayAndPostsWhatWasMissingWhenItIsBack(t *testing.T) {
 	server := testkit.StartPostgres(t)
 	b := ready(t, testkit.Schema(t, server.Postgres()), ledger.Config{})
 	b.maps("EUR")
@@ -236,7 +236,7 @@ func TestAServerThatIsKilledIsAwayAndPostsWhatWasMissingWhenItIsBack(t *testing.
 }
 
 // Two processes with one file: the second finds the first one's posting, whichever connection it reads with.
-func TestTwoLedgersOnOneDatabasePostOnce(t *testing.T) {
+func TestRealTwoLedgersOnOneDatabasePostOnce(t *testing.T) {
 	for name, url := range map[string]string{"sqlite": file(t), "postgres": testkit.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			one, two := ready(t, url, ledger.Config{}), ready(t, url, ledger.Config{})

@@ -8,7 +8,7 @@ import (
 	"recon/pkg/ledger"
 )
 
-func TestManyMigratorsAtOnceMigrateOnce(t *testing.T) {
+func TestRealManyMigratorsAtOnceMigrateOnce(t *testing.T) {
 	const migrators = 8
 	for name, url := range map[string]func(*testing.T) string{
 		"sqlite":   file,
@@ -36,7 +36,7 @@ func TestManyMigratorsAtOnceMigrateOnce(t *testing.T) {
 	}
 }
 
-func TestMigratingAgainKeepsWhatIsThere(t *testing.T) {
+func TestRealMigratingAgainKeepsWhatIsThere(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		b.must(b.Handle(b.t.Context(), message(1)))
@@ -45,7 +45,7 @@ func TestMigratingAgainKeepsWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestTablesOfANewerOrAnotherProgramAreRefused(t *testing.T) {
+func TestRealTablesOfANewerOrAnotherProgramAreRefused(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.raw(`INSERT INTO schema_migrations (version, name, digest) VALUES (2, '0002_later.sql', 'x')`)
 		contains(b.t, b.Migrate(b.t.Context()), "the tables are at version 2, this program knows 1: run a newer program")
@@ -55,7 +55,7 @@ func TestTablesOfANewerOrAnotherProgramAreRefused(t *testing.T) {
 	})
 }
 
-func TestAMigrationThatFailsLeavesNothingBehind(t *testing.T) {
+func TestRealAMigrationThatFailsLeavesNothingBehind(t *testing.T) {
 	for name, url := range map[string]string{"sqlite": file(t), "postgres": testkit.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, url, ledger.Config{})

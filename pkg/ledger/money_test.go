@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"recon/internal/testkit"
 	"recon/pkg/fault"
 	"recon/pkg/ledger"
 	"recon/pkg/period"
@@ -13,7 +14,7 @@ import (
 
 // Pitfall R53: what a float cannot hold survives, and no setting of the decimal package that another import may have
 // changed alters what is stored.
-func TestAmountsSurviveToTheLastDigit(t *testing.T) {
+func TestRealAmountsSurviveToTheLastDigit(t *testing.T) {
 	decimal.TrimTrailingZeros, decimal.UseScientificNotation = false, true
 	t.Cleanup(func() { decimal.TrimTrailingZeros, decimal.UseScientificNotation = true, false })
 	rows := []struct{ currency, amount, stored string }{
@@ -47,7 +48,7 @@ func TestAmountsSurviveToTheLastDigit(t *testing.T) {
 }
 
 // Expected values are exact quotients and products rounded by hand; the halves lie exactly on the half.
-func TestBaseAmountsAreRoundedOnceHalfToEven(t *testing.T) {
+func TestRealBaseAmountsAreRoundedOnceHalfToEven(t *testing.T) {
 	rows := []struct {
 		name, base, amount, rate string
 		inverse                  bool
@@ -99,7 +100,7 @@ func TestBaseAmountsAreRoundedOnceHalfToEven(t *testing.T) {
 	})
 }
 
-func TestTheBaseAmountOfABaseCurrencyPostingIsItsAmount(t *testing.T) {
+func TestRealTheBaseAmountOfABaseCurrencyPostingIsItsAmount(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		b.must(b.PutEntity(b.t.Context(), "ACME-DE", "EUR"))
@@ -114,7 +115,7 @@ func TestTheBaseAmountOfABaseCurrencyPostingIsItsAmount(t *testing.T) {
 	})
 }
 
-func TestTheRightRateIsTheLastOneOfItsPairDayTypeAndSource(t *testing.T) {
+func TestRealTheRightRateIsTheLastOneOfItsPairDayTypeAndSource(t *testing.T) {
 	first := time.Date(2026, 11, 30, 16, 0, 0, 0, time.UTC)
 	at := func(minute int) func(*ledger.Rate) {
 		return func(r *ledger.Rate) { r.PublishedAt = first.Add(time.Duration(minute) * time.Minute) }
@@ -183,7 +184,7 @@ func TestTheRightRateIsTheLastOneOfItsPairDayTypeAndSource(t *testing.T) {
 const holidays = `{"version": 1, "revision": "1", "calendars": [{"id": "c", "timezone": "Europe/Berlin", "holidays": ["2026-11-27"],
 	"periods": [{"id": "2026", "from": "2026-01-01", "to": "2026-12-31", "state": "open"}]}], "default": {"calendar": "c"}}`
 
-func TestTheDayOfTheRateFollowsTheConfiguredRule(t *testing.T) {
+func TestRealTheDayOfTheRateFollowsTheConfiguredRule(t *testing.T) {
 	calendar, err := period.Load("holidays.json", []byte(holidays))
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +227,7 @@ func TestTheDayOfTheRateFollowsTheConfiguredRule(t *testing.T) {
 	})
 }
 
-func TestABusinessDayTakesItsOwnRate(t *testing.T) {
+func TestRealABusinessDayTakesItsOwnRate(t *testing.T) {
 	suite(t, ledger.Config{FX: ledger.FX{Date: ledger.PreviousBusinessDay}}, func(b *bundle) {
 		b.maps("USD")
 		b.must(b.PutEntity(b.t.Context(), "ACME-DE", "EUR"))
@@ -237,7 +238,7 @@ func TestABusinessDayTakesItsOwnRate(t *testing.T) {
 	})
 }
 
-func TestWithoutDatesTheAccountingDateIsTheDayFirstSeenInTheEntitysZone(t *testing.T) {
+func TestRealWithoutDatesTheAccountingDateIsTheDayFirstSeenInTheEntitysZone(t *testing.T) {
 	calendar, err := period.Load("holidays.json", []byte(holidays))
 	if err != nil {
 		t.Fatal(err)
@@ -252,5 +253,45 @@ func TestWithoutDatesTheAccountingDateIsTheDayFirstSeenInTheEntitysZone(t *testi
 				b.t.Errorf("got %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+// Between the look at the rate and the posting an entity's owner may give it another base currency, or none: the base
+// amount is never one of another currency than the posting says.
+func TestRealBaseAmountIsOfTheBaseCurrencyThatThePostingNames(t *testing.T) {
+	suite(t, ledger.Config{}, func(b *bundle) {
+		b.maps("EUR")
+		b.quotes("USD", "EUR", "2026-11-30", "0.5")
+		for n, row := range []struct {
+			change       func()
+			base, amount string
+		}{
+			{func() { b.must(b.PutEntity(b.t.Context(), "ACME-DE", "EUR")) }, "EUR", "10.50"},
+			{func() { b.raw(`DELETE FROM entities`) }, "", "0"},
+		} {
+			b.must(b.PutEntity(b.t.Context(), "ACME-DE", "USD"))
+			m := message(n)
+			b.must(ledger.HandleAround(b.t.Context(), b.SQL, m, row.change))
+			got := b.posted(m.SourceHash)
+			if got.BaseCurrency != row.base || !got.BaseAmount.Equal(amount(row.amount)) || got.RateID != "" {
+				b.t.Errorf("got base amount %s %q by rate %q, want %s %q by none", got.BaseAmount, got.BaseCurrency, got.RateID, row.amount, row.base)
+			}
+			if row.base == "" && b.text(`SELECT count(*) FROM postings WHERE base_currency IS NULL AND base_amount IS NOT NULL`) != "0" {
+				b.t.Error("a base amount stands there without a base currency")
+			}
+		}
+	})
+}
+
+// A role or database may have a DateStyle of its own: what is read back is a date of the contract nevertheless.
+func TestRealAccountingDatesAreReadInOneSpelling(t *testing.T) {
+	for _, style := range []string{"German", "SQL", "Postgres"} {
+		b := ready(t, with(t, testkit.Postgres(t), "datestyle", style), ledger.Config{})
+		b.maps("EUR")
+		m := message(1)
+		b.must(b.Handle(t.Context(), m))
+		if got := b.posted(m.SourceHash).AccountingDate; got != "2026-11-30" {
+			t.Errorf("%s: got %s, want 2026-11-30", style, got)
+		}
 	}
 }

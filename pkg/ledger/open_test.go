@@ -94,7 +94,7 @@ func TestSQLiteFilesAreFoundUnderEverySpelling(t *testing.T) {
 	}
 }
 
-func TestAWrongPasswordIsNamedAndNotShown(t *testing.T) {
+func TestRealAWrongPasswordIsNamedAndNotShown(t *testing.T) {
 	url := strings.Replace(testkit.Postgres(t), ":recon-test@", ":not-this-one@", 1)
 	err := open(t, url, ledger.Config{}).Ping(t.Context())
 	contains(t, err, "PostgreSQL at ", ": FATAL: password authentication failed for user recon")
@@ -103,7 +103,7 @@ func TestAWrongPasswordIsNamedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestMissingTablesAreTheLedgersFaultNotTheRecords(t *testing.T) {
+func TestRealMissingTablesAreTheLedgersFaultNotTheRecords(t *testing.T) {
 	for name, url := range map[string]string{"sqlite": file(t), "postgres": testkit.Postgres(t)} {
 		b := open(t, url, ledger.Config{})
 		for _, err := range []error{b.Handle(t.Context(), message(1)), b.Precheck(t.Context(), message(1)), b.PutCurrency(t.Context(), "EUR")} {
@@ -127,7 +127,7 @@ func TestPostingsInSQLiteSurviveThePower(t *testing.T) {
 	}
 }
 
-func TestClosingUnderLoadEndsEachPostingOrSaysAway(t *testing.T) {
+func TestRealClosingUnderLoadEndsEachPostingOrSaysAway(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		var all sync.WaitGroup
@@ -151,7 +151,7 @@ func TestClosingUnderLoadEndsEachPostingOrSaysAway(t *testing.T) {
 	})
 }
 
-func TestAClosedLedgerIsAway(t *testing.T) {
+func TestRealAClosedLedgerIsAway(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		b.maps("EUR")
 		b.Close()

@@ -7,7 +7,7 @@ import (
 	"recon/pkg/ledger"
 )
 
-func TestOwnersEntriesAreRefusedWhereTheyMakeNoSense(t *testing.T) {
+func TestRealOwnersEntriesAreRefusedWhereTheyMakeNoSense(t *testing.T) {
 	good := ledger.Rate{Base: "EUR", Quote: "USD", Date: "2026-11-30", Rate: amount("1.05")}
 	edited := func(edit func(*ledger.Rate)) ledger.Rate {
 		r := good
@@ -33,7 +33,7 @@ func TestOwnersEntriesAreRefusedWhereTheyMakeNoSense(t *testing.T) {
 }
 
 // The tables guard themselves too: their owners need not use this package.
-func TestTheTablesRefuseRatesThatAreNone(t *testing.T) {
+func TestRealTheTablesRefuseRatesThatAreNone(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		db := b.beside()
 		for _, values := range []string{
@@ -61,7 +61,7 @@ func TestTheTablesRefuseRatesThatAreNone(t *testing.T) {
 	})
 }
 
-func TestPublishingTheSameAgainChangesNothingAndAnotherValueIsRefused(t *testing.T) {
+func TestRealPublishingTheSameAgainChangesNothingAndAnotherValueIsRefused(t *testing.T) {
 	suite(t, ledger.Config{}, func(b *bundle) {
 		ctx := b.t.Context()
 		r := ledger.Rate{Base: "EUR", Quote: "USD", Date: "2026-11-30", Rate: amount("1.05"), Source: "ECB", PublishedAt: time.Date(2026, 11, 30, 16, 0, 0, 0, time.UTC)}

@@ -92,7 +92,7 @@ func (p *postgres) lookup(ctx context.Context, hash string) (*envelope.AlreadyPo
 // each reads one statement's answer as it arrives. lock_timeout does not end it, and no statement_timeout is set by us.
 func (p *postgres) each(ctx context.Context, visit func(Posting) error) error {
 	rows, err := p.pool.Query(ctx, `SELECT id, source_hash, root, generation, digest, entity, currency, amount::text,
-		accounting_date::text, coalesce(base_currency, ''), base_amount::text, rate_id, posted_at FROM postings`)
+		to_char(accounting_date, 'YYYY-MM-DD'), coalesce(base_currency, ''), base_amount::text, rate_id, posted_at FROM postings`)
 	if err != nil {
 		return err
 	}

@@ -113,11 +113,12 @@ func (s *sqlite) post(ctx context.Context, entries []*entry) ([]facts, error) {
 func (s *sqlite) insert(ctx context.Context, tx *sql.Tx, e *entry, base string) error {
 	m := &e.m
 	var amount, rateID, value any
-	switch {
-	case e.fx != nil:
-		amount, rateID, value = money(e.fx.amount, base), e.fx.rate.id, envelope.CanonicalAmount(e.fx.rate.value)
-	case base != "":
+	switch base { // as it is now: a conversion may have been made into another one
+	case "":
+	case m.Currency:
 		amount = money(e.own, m.Currency)
+	default:
+		amount, rateID, value = money(e.fx.amount, base), e.fx.rate.id, envelope.CanonicalAmount(e.fx.rate.value)
 	}
 	_, err := tx.ExecContext(ctx, sqlitePost, m.SourceHash, m.LedgerEntity, m.Currency, m.Root.String(), m.Generation, m.Digest,
 		m.MessageID, m.TraceID, money(e.amount, m.Currency), null(m.BookingDate), null(m.ValueDate), e.accounting, m.MatchDecision,
@@ -209,7 +210,9 @@ func (s *sqlite) put(ctx context.Context, statement string, args ...any) (int64,
 	return res.RowsAffected()
 }
 
-func (s *sqlite) explain(err error) string { return "SQLite file " + s.file + ": " + err.Error() }
+func (s *sqlite) where() string { return "SQLite file " + s.file }
+
+func (s *sqlite) explain(err error) string { return err.Error() }
 
 // splits: locks, limits and faults are the whole file's.
 func (s *sqlite) splits(err error) bool {

@@ -31,6 +31,8 @@ func (p *postgres) blame(err error) (code fault.Code, everyone bool) {
 	return "", false
 }
 
+func (p *postgres) where() string { return "PostgreSQL at " + p.at }
+
 // explain says what is wrong in one line: pgx repeats itself for every address and every kind of encryption it tried.
 func (p *postgres) explain(err error) string {
 	var connect *pgconn.ConnectError
@@ -50,7 +52,7 @@ func (p *postgres) explain(err error) string {
 			text = err.Error()
 		}
 	}
-	return "PostgreSQL at " + p.at + ": " + text
+	return text
 }
 
 // splits: a lock, a limit of time or a value concerns one row; only what concerns everyone is not tried again singly.
@@ -71,6 +73,8 @@ func blameState(state string) (code fault.Code, everyone bool) {
 		return "", true
 	}
 	switch state[:min(2, len(state))] {
+	case "26": // a prepared statement is lost: behind a pooler, the next connection is another one
+		return "", true
 	case "08", "28", "3D", "3F", "42", "53", "57", "58": // connection, login, database, schema, tables or rights, resources, shutdown, disk
 		return "", true
 	case "XX":

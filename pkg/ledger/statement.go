@@ -56,7 +56,7 @@ const (
 		base_currency, base_amount, rate_id, rate, posted_at)
 	SELECT a.hash, a.root, a.generation, a.digest, a.message_id, a.trace_id, a.entity, a.currency, a.amount::numeric,
 		nullif(a.booking_date, '')::date, nullif(a.value_date, '')::date, a.accounting_date::date, a.match_decision, a.reversal,
-		f.base, CASE WHEN f.base = a.currency THEN a.own::numeric ELSE nullif(a.fx_amount, '')::numeric END, f.rate_id, f.rate,
+		f.base, CASE f.base WHEN a.currency THEN a.own::numeric WHEN a.fx_base THEN nullif(a.fx_amount, '')::numeric END, f.rate_id, f.rate,
 		date_trunc('milliseconds', clock_timestamp())
 	FROM asked a JOIN facts f USING (n)
 	WHERE f.mapped AND f.arrived AND (f.base IS NULL OR f.base = a.currency OR

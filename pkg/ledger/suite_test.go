@@ -29,7 +29,8 @@ type bundle struct {
 	side *sql.DB // a connection beside the ledger's, as another program has it; nil until it is used
 }
 
-// suite runs one test over both databases; each run owns its tables.
+// suite runs one test over both databases; each run owns its tables. Under -short PostgreSQL is left out, so who calls it
+// is named TestReal: the real suite picks its tests by that name.
 func suite(t *testing.T, cfg ledger.Config, test func(*bundle)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(ready(t, file(t), cfg)) })

@@ -40,6 +40,7 @@ type Case struct {
 
 	Steps []Step // sorted by time
 
+	size    int  // of the original's key and value, in bytes
 	known   bool // the letter itself was read, not only dispositions of it
 	differs bool // copies of this letter disagree about its original
 	line    *lineage
@@ -197,13 +198,8 @@ func (l *lineage) terminal() envelope.State {
 func compareCases(a, b *Case) int {
 	return cmp.Or(
 		strings.Compare(a.LedgerEntity, b.LedgerEntity), a.FirstSeen.Compare(b.FirstSeen),
-		comparePlaces(a.Root, b.Root), cmp.Compare(a.Generation, b.Generation),
+		a.Root.Compare(b.Root), cmp.Compare(a.Generation, b.Generation),
 	)
-}
-
-// comparePlaces orders coordinates by topic, partition, offset.
-func comparePlaces(a, b envelope.Coordinates) int {
-	return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
 }
 
 // compareSteps orders steps by time; the rest makes the order, and the choice between repeats, depend on nothing else.

@@ -45,11 +45,11 @@ func NewFold() *Fold {
 func (f *Fold) Letter(at envelope.Coordinates, l *envelope.Letter) {
 	at.Topic = f.word(at.Topic)
 	c := f.of(envelope.EnvelopeID(l.Lineage.Root, l.Lineage.Generation), l.Lineage.Root, l.Lineage.Generation)
-	if slices.Contains(c.Copies, at) {
+	i, again := slices.BinarySearchFunc(c.Copies, at, envelope.Coordinates.Compare)
+	if again {
 		return
 	}
-	c.Copies = append(c.Copies, at)
-	slices.SortFunc(c.Copies, comparePlaces)
+	c.Copies = slices.Insert(c.Copies, i, at)
 	c.differs = c.differs || c.known && c.ValueSHA256 != l.Original.ValueSHA256
 	if c.known && !before(l, at, c) {
 		return
@@ -63,7 +63,7 @@ func before(l *envelope.Letter, at envelope.Coordinates, c *Case) bool {
 	if d := l.DeadLetteredAt.Compare(c.DeadLettered); d != 0 {
 		return d < 0
 	}
-	return comparePlaces(at, c.At) < 0
+	return at.Compare(c.At) < 0
 }
 
 // maxDetail bounds what a summary keeps of error_detail, in bytes.
@@ -87,6 +87,7 @@ func (f *Fold) summarise(c *Case, at envelope.Coordinates, l *envelope.Letter) {
 		c.SourceSystem = f.word(m.SourceSystem)
 	}
 	c.FirstSeen, c.DeadLettered = l.FirstSeenAt, l.DeadLetteredAt
+	c.size = len(l.Original.Key) + len(l.Original.Value) + int(max(0, l.Original.ValueSize))
 }
 
 // Disposition takes one change of a letter's state. Repeats of an event count once.
@@ -101,13 +102,14 @@ func (f *Fold) Disposition(d *envelope.Disposition) {
 		RunID: f.word(d.RunID), PlanID: f.word(d.PlanID), ReplayID: d.ReplayID, Actor: f.word(d.Actor),
 		RootCause: f.word(d.RootCause), Outcome: f.word(d.Outcome), Lifts: d.Lifts, Ticket: f.word(d.Ticket), Note: d.Note,
 	}
-	switch i := slices.IndexFunc(c.Steps, func(k Step) bool { return k.EventID == s.EventID }); {
-	case i < 0:
-		c.Steps = append(c.Steps, s)
-	case compareSteps(s, c.Steps[i]) < 0:
-		c.Steps[i] = s
+	if i := slices.IndexFunc(c.Steps, func(k Step) bool { return k.EventID == s.EventID }); i >= 0 {
+		if compareSteps(s, c.Steps[i]) >= 0 {
+			return
+		}
+		c.Steps = slices.Delete(c.Steps, i, i+1)
 	}
-	slices.SortFunc(c.Steps, compareSteps)
+	i, _ := slices.BinarySearchFunc(c.Steps, s, compareSteps)
+	c.Steps = slices.Insert(c.Steps, i, s)
 }
 
 // Undecodable takes a record of the DLQ or of the dispositions that cannot be read: it is counted and listed.
@@ -198,7 +200,7 @@ func (f *Fold) Unreadable() []Unreadable {
 	for at, why := range f.unread {
 		us = append(us, Unreadable{at, why})
 	}
-	slices.SortFunc(us, func(a, b Unreadable) int { return comparePlaces(a.At, b.At) })
+	slices.SortFunc(us, func(a, b Unreadable) int { return a.At.Compare(b.At) })
 	return us
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"recon/pkg/audit"
+	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
 )
@@ -37,6 +39,9 @@ const (
 	Complete Outcome = "complete" // its replay is on main already: `reinjected` was never written
 )
 
+// outcomes lists them all.
+var outcomes = []Outcome{Reinject, Complete, Confirm, Suppress, Refuse}
+
 // Named is a gate's answer under the gate's name.
 type Named struct {
 	Gate string
@@ -61,7 +66,7 @@ func judge(ctx context.Context, gates []Gate, o *Opened) verdict {
 		c, err := g.Check(ctx, o)
 		if err != nil {
 			c = Check{Code: unasked(g), Fact: fmt.Sprintf("could not ask: %v", err)}
-			if v.fatal == nil && ExitOf(err) == ExitPrecondition {
+			if v.fatal == nil && (ExitOf(err) == ExitPrecondition || errors.Is(err, dedup.ErrUnavailable)) {
 				v.fatal = err
 			}
 		}
@@ -125,10 +130,32 @@ func (Integrity) Check(_ context.Context, o *Opened) (Check, error) {
 	if o.Invalid != nil {
 		return refused("%s: %v", fault.Of(o.Invalid).Code, o.Invalid)
 	}
-	if said := o.Letter.Message.SourceHash; said != "" && said != o.Message.SourceHash {
-		return refused("the letter is of source_hash %s, its original says %s", said, o.Message.SourceHash)
+	if field, said, says := o.contradiction(); field != "" {
+		return refused("the letter is of %s %s, its original says %s", field, said, says)
 	}
 	return Check{Pass: true, Fact: "decodes and validates; its value has the SHA-256 that the letter names"}, nil
+}
+
+// contradiction names a field of which the letter says something else than its original. Plans show, total and are
+// confirmed by what letters say; what a letter could not read it does not say.
+func (o *Opened) contradiction() (field, said, says string) {
+	l, m := o.Letter.Message, o.Message.Facts()
+	if a, b := audit.MoneyOf(m.Currency, l.Amount), audit.MoneyOf(m.Currency, m.Amount); l.Amount != "" && !a.Equal(b) {
+		return "amount", l.Amount, m.Amount
+	}
+	for _, f := range [...]struct{ name, said, says string }{
+		{"source_hash", l.SourceHash, m.SourceHash},
+		{"ledger_entity", l.LedgerEntity, m.LedgerEntity},
+		{"currency", l.Currency, m.Currency},
+		{"match_decision", l.MatchDecision, m.MatchDecision},
+		{"booking_date", l.BookingDate, m.BookingDate},
+		{"value_date", l.ValueDate, m.ValueDate},
+	} {
+		if f.said != "" && f.said != f.says {
+			return f.name, f.said, f.says
+		}
+	}
+	return "", "", ""
 }
 
 // Cause passes a letter whose handler says that it would post the message now.
@@ -150,7 +177,7 @@ func (g Cause) Check(ctx context.Context, o *Opened) (Check, error) {
 	if g.Handler == nil {
 		return Check{Pass: true, Fact: "not checkable: the handler offers no check"}, nil
 	}
-	err := g.Handler.Precheck(ctx, o.Message)
+	err := g.ask(ctx, o.Message)
 	var posted *envelope.AlreadyPosted
 	switch {
 	case err == nil:
@@ -166,4 +193,20 @@ func (g Cause) Check(ctx context.Context, o *Opened) (Check, error) {
 		code = fault.FailedPeriodClosed
 	}
 	return Check{Code: code, Fact: fmt.Sprintf("%s: %s", v.Code, v.Detail)}, nil
+}
+
+// ask puts the question. A panic is an answer, too: of this letter it is not known that its cause is gone, and the run
+// goes on with the others.
+func (g Cause) ask(ctx context.Context, m *envelope.Message) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.New(fault.HandlerPanic, "the handler's check panicked: %v", r)
+		}
+	}()
+	err = g.Handler.Precheck(ctx, m)
+	fault.Of(err) // an error that panics when it is read, a nil one of a type, does so here
+	if p, ok := errors.AsType[*envelope.AlreadyPosted](err); ok && p == nil {
+		return fault.New(fault.Unclassified, "the handler's check names a posting, and the posting is nil")
+	}
+	return err
 }

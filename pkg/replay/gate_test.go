@@ -3,6 +3,7 @@ package replay_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -67,6 +68,36 @@ var refusals = map[string]refusal{
 			w.ledger.refuse = func(*envelope.Message) error { return errors.New("away again") }
 		},
 		outcome: replay.Reinject, ending: replay.EndRefused, code: fault.FailedCauseNotFixed, fact: "away again", status: replay.Open,
+	},
+	"cause: the check panics": {
+		prepare: func(w *world, l *envelope.Letter) {
+			w.ledger.refuse = func(*envelope.Message) error { panic("rates are nil") }
+		},
+		outcome: replay.Refuse, ending: replay.EndRefused, code: fault.FailedCauseNotFixed, fact: "HANDLER_PANIC: the handler's check panicked: rates are nil", status: replay.Open,
+	},
+	"cause: the check panics after the plan": {
+		meddle: func(w *world, l *envelope.Letter) {
+			w.ledger.refuse = func(*envelope.Message) error { panic("rates are nil") }
+		},
+		outcome: replay.Reinject, ending: replay.EndRefused, code: fault.FailedCauseNotFixed, fact: "rates are nil", status: replay.Open,
+	},
+	"cause: the check's error is a nil one of a type": {
+		prepare: func(w *world, l *envelope.Letter) {
+			w.ledger.refuse = func(*envelope.Message) error { return (*typedError)(nil) }
+		},
+		outcome: replay.Refuse, ending: replay.EndRefused, code: fault.FailedCauseNotFixed, fact: "HANDLER_PANIC: the handler's check panicked: runtime error", status: replay.Open,
+	},
+	"cause: the check names a nil posting": {
+		prepare: func(w *world, l *envelope.Letter) {
+			w.ledger.refuse = func(*envelope.Message) error { return (*envelope.AlreadyPosted)(nil) }
+		},
+		outcome: replay.Refuse, ending: replay.EndRefused, code: fault.FailedCauseNotFixed, fact: "HANDLER_PANIC: the handler's check panicked: runtime error", status: replay.Open,
+	},
+	"cause: the check wraps a nil posting": {
+		prepare: func(w *world, l *envelope.Letter) {
+			w.ledger.refuse = func(*envelope.Message) error { return fmt.Errorf("ledger: %w", (*envelope.AlreadyPosted)(nil)) }
+		},
+		outcome: replay.Refuse, ending: replay.EndRefused, code: fault.FailedCauseNotFixed, fact: "UNCLASSIFIED: the handler's check names a posting, and the posting is nil", status: replay.Open,
 	},
 	"cause: it goes after the plan": {
 		prepare: func(w *world, l *envelope.Letter) {
@@ -208,6 +239,11 @@ func (g redated) Check(ctx context.Context, o *replay.Opened) (replay.Check, err
 	changed.Message = &m
 	return g.Gate.Check(ctx, &changed)
 }
+
+// typedError is what a handler returns that gives back a nil pointer of its own type.
+type typedError struct{ text string }
+
+func (e *typedError) Error() string { return e.text }
 
 type gateFunc func() (replay.Check, error)
 

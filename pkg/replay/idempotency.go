@@ -62,11 +62,13 @@ func byRoot(c *Case) (Check, bool) {
 	if c.Status() != Unrecorded {
 		return Check{}, false
 	}
+	ended := c.line.terminal()
 	for _, other := range c.line.cases {
-		switch other.terminal() {
-		case envelope.Confirmed:
+		switch state := other.terminal(); {
+		case state != ended:
+		case state == envelope.Confirmed:
 			return Check{Instead: Confirm, Fact: "its root has posted: letter " + other.EnvelopeID + " is confirmed"}, true
-		case envelope.Suppressed:
+		case state == envelope.Suppressed:
 			return Check{
 				Instead: Suppress, Code: fault.FailedReplayDuplicate,
 				Fact: "its root was suppressed: letter " + other.EnvelopeID + " says so",

@@ -2,7 +2,7 @@ package replay
 
 import (
 	"context"
-	"slices"
+	"iter"
 	"sync"
 	"time"
 )
@@ -10,7 +10,7 @@ import (
 // feed loads the letters batch by batch and gives each to the lane of its entity, until the intake ends.
 func (x *run) feed(jobs []*job, lanes []chan *job) error {
 	laneOf := make(map[string]int)
-	for batch := range slices.Chunk(jobs, loadBatch) {
+	for batch := range batches(jobs, func(j *job) int { return j.result.Case.size }) {
 		cases := make([]*Case, len(batch))
 		for i, j := range batch {
 			cases[i] = j.result.Case
@@ -37,6 +37,27 @@ func (x *run) feed(jobs []*job, lanes []chan *job) error {
 		}
 	}
 	return nil
+}
+
+// batches cuts a list into what is loaded at once: at most loadBatch letters, and no more bytes than loadBytes unless
+// one letter alone has more.
+func batches[T any](all []T, size func(T) int) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		from, bytes := 0, 0
+		for i := range all {
+			n := size(all[i])
+			if i > from && (i-from == loadBatch || bytes+n > loadBytes) {
+				if !yield(all[from:i]) {
+					return
+				}
+				from, bytes = i, 0
+			}
+			bytes += n
+		}
+		if from < len(all) {
+			yield(all[from:])
+		}
+	}
 }
 
 // take does one letter, unless the run is ending.

@@ -25,7 +25,7 @@ func (x *run) letter(j *job) {
 	case x.work.Err() != nil:
 		return // the gates could not answer any more; nothing was done
 	case v.fatal != nil:
-		x.halt(v.fatal)
+		x.stop(j, v.fatal)
 		return
 	}
 	v = x.within(j.entry, v)
@@ -62,13 +62,18 @@ var ended = map[Outcome]Ending{
 // matter; behind everything else more would fail the same way, so the run takes no more letters.
 func (x *run) failed(j *job, err error) {
 	j.result.Ending, j.result.Err = EndFailed, err
-	switch {
-	case errors.Is(err, kerr.MessageTooLarge):
-	case ExitOf(err) == ExitPrecondition:
-		x.halt(err)
-	default:
-		x.halt(fmt.Errorf("%w: letter %s: %w", ErrStopped, j.entry.EnvelopeID, err))
+	if !errors.Is(err, kerr.MessageTooLarge) {
+		x.stop(j, err)
 	}
+}
+
+// stop lets the run take no more letters. A store that is away refuses none of them: the same plan goes on when it is
+// back.
+func (x *run) stop(j *job, err error) {
+	if ExitOf(err) != ExitPrecondition {
+		err = fmt.Errorf("%w: letter %s: %w", ErrStopped, j.entry.EnvelopeID, err)
+	}
+	x.halt(err)
 }
 
 // within keeps a run inside its plan: what the plan does not bring back stays where it is, whatever the gates say now.

@@ -6,10 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"recon/pkg/broker"
 	"recon/pkg/envelope"
 )
 
@@ -43,7 +46,7 @@ func Load(ctx context.Context, opts []kgo.Opt, cases []*Case) ([]Opened, error) 
 			mains = append(mains, l.Origin.Coordinates)
 		}
 	}
-	if records, err = readAt(ctx, opts, mains); err != nil {
+	if records, err = readOriginals(ctx, opts, mains); err != nil {
 		return nil, fmt.Errorf("reading %d originals that their letters do not hold: %w", len(mains), err)
 	}
 	for i := range opened {
@@ -54,6 +57,28 @@ func Load(ctx context.Context, opts []kgo.Opt, cases []*Case) ([]Opened, error) 
 		o.decode()
 	}
 	return opened, nil
+}
+
+// readOriginals is readAt topic by topic: where one is gone, or may not be read, so are its records, and the letters of
+// the other topics are not held up by it.
+func readOriginals(ctx context.Context, opts []kgo.Opt, at []envelope.Coordinates) (map[envelope.Coordinates]*kgo.Record, error) {
+	byTopic := make(map[string][]envelope.Coordinates)
+	for _, c := range at {
+		byTopic[c.Topic] = append(byTopic[c.Topic], c)
+	}
+	found := make(map[envelope.Coordinates]*kgo.Record, len(at))
+	for _, part := range byTopic {
+		records, err := readAt(ctx, opts, part)
+		var denied *kadm.AuthError
+		if errors.Is(err, ErrPrecondition) || errors.As(err, &denied) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, records)
+	}
+	return found, nil
 }
 
 func openLetter(c *Case, r *kgo.Record) Opened {
@@ -131,12 +156,13 @@ func readAt(ctx context.Context, opts []kgo.Opt, at []envelope.Coordinates) (map
 		found[c] = nil
 	}
 	for _, spans := range rounds {
-		err := readSpans(ctx, opts, spans, func(r *kgo.Record) {
-			c := envelope.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
-			if _, wanted := found[c]; wanted && !r.Attrs.IsControl() {
+		err := broker.Reader{Options: opts}.Read(ctx, spans, func(r *kgo.Record) error {
+			c := envelope.CoordinatesOf(r)
+			if _, wanted := found[c]; wanted {
 				found[c] = r
 			}
-		}, nil)
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +172,7 @@ func readAt(ctx context.Context, opts []kgo.Opt, at []envelope.Coordinates) (map
 
 // stretches plans the reading: rounds of spans, each round with one span of a partition at most, that cover what of at
 // can still be there.
-func stretches(ctx context.Context, opts []kgo.Opt, at []envelope.Coordinates) ([][]span, error) {
+func stretches(ctx context.Context, opts []kgo.Opt, at []envelope.Coordinates) ([][]broker.Span, error) {
 	offsets := make(map[place][]int64)
 	var names []string
 	for _, c := range at {
@@ -160,23 +186,23 @@ func stretches(ctx context.Context, opts []kgo.Opt, at []envelope.Coordinates) (
 	if err != nil {
 		return nil, err
 	}
-	var rounds [][]span
-	for p, wanted := range offsets {
+	var rounds [][]broker.Span
+	for _, log := range logs {
+		wanted, n := offsets[place{log.Topic, log.Partition}], 0
 		slices.Sort(wanted)
-		log, n := logs[p], 0
 		for i, offset := range wanted {
-			if offset < log.from || offset >= log.to {
+			if offset < log.From || offset >= log.To {
 				continue
 			}
 			if n > 0 && i > 0 && offset-wanted[i-1] <= maxHole {
 				spans := rounds[n-1]
-				spans[len(spans)-1].to = offset + 1
+				spans[len(spans)-1].To = offset + 1
 				continue
 			}
 			if n == len(rounds) {
 				rounds = append(rounds, nil)
 			}
-			rounds[n] = append(rounds[n], span{p, offset, offset + 1})
+			rounds[n] = append(rounds[n], broker.Span{Topic: log.Topic, Partition: log.Partition, From: offset, To: offset + 1})
 			n++
 		}
 	}

@@ -182,6 +182,9 @@ func (w *wirePlan) plan() (*Plan, error) {
 			EnvelopeID: e.EnvelopeID, Root: root, Generation: e.Generation, Entity: e.Entity, SourceHash: e.SourceHash,
 			Currency: e.Currency, Amount: e.Amount, Outcome: Outcome(e.Outcome), Code: fault.Failure(e.Code), Fact: e.Fact,
 		}
+		if !slices.Contains(outcomes, entry.Outcome) {
+			return nil, fmt.Errorf("letter %s: outcome %q: want one of %v", e.EnvelopeID, e.Outcome, outcomes)
+		}
 		for _, g := range e.Gates {
 			entry.Gates = append(entry.Gates, Named{g.Gate, Check{Pass: g.Pass, Code: fault.Failure(g.Code), Fact: g.Fact}})
 		}

@@ -78,10 +78,10 @@ func TestLargeAmountsSurviveToTheCent(t *testing.T) {
 		report := w.run(back, replay.ExitDone)
 		for name, totals := range map[string]replay.Totals{"plan": back.Totals, "report": report.Totals(), "fold": replay.TotalsOf(w.fold().All())} {
 			eur := totals.Currencies["EUR"]
-			if got, want := replay.Figure(eur.Credit, "EUR"), "9007199254740993.11"; got != want {
+			if got, want := envelope.Figure(eur.Credit, "EUR"), "9007199254740993.11"; got != want {
 				t.Errorf("%s: credit %s, want %s", name, got, want)
 			}
-			if got, want := replay.Figure(eur.Debit, "EUR"), "900719925474099301.99"; got != want {
+			if got, want := envelope.Figure(eur.Debit, "EUR"), "900719925474099301.99"; got != want {
 				t.Errorf("%s: debit %s, want %s", name, got, want)
 			}
 		}

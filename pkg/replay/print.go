@@ -9,14 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/shopspring/decimal"
 
 	"recon/pkg/audit"
 	"recon/pkg/envelope"
+	"recon/pkg/fault"
 )
 
 // The printing functions write tables and lines for people. What they print of records is made safe for a terminal.
@@ -156,7 +155,7 @@ func (t *tally) print(w io.Writer, name string) {
 	slices.SortFunc(t.rows, func(a, b kindOfEnd) int { return strings.Compare(a.end+" "+a.code, b.end+" "+b.code) })
 	lines := newTable(w, []int{3}, name, "code", "letters", "fact of the first")
 	for _, k := range t.rows {
-		lines.AppendRow(table.Row{k.end, k.code, t.counts[k], safe(t.facts[k])})
+		lines.AppendRow(table.Row{safe(k.end), safe(k.code), t.counts[k], safe(t.facts[k])})
 	}
 	lines.Render()
 }
@@ -175,22 +174,11 @@ func ConfirmCount(in io.Reader, out io.Writer, count int) bool {
 func printTotals(w io.Writer, what string, t Totals) {
 	for _, currency := range slices.Sorted(maps.Keys(t.Currencies)) {
 		sum := t.Currencies[currency]
-		fmt.Fprintf(w, "%s %s: debit %s, credit %s, amounts %d\n", currency, what, Figure(sum.Debit, currency), Figure(sum.Credit, currency), sum.Count)
+		fmt.Fprintf(w, "%s %s: debit %s, credit %s, amounts %d\n", safe(currency), what, envelope.Figure(sum.Debit, currency), envelope.Figure(sum.Credit, currency), sum.Count)
 	}
 	if t.Unreadable > 0 {
 		fmt.Fprintf(w, "unreadable amounts %s: %d\n", what, t.Unreadable)
 	}
-}
-
-// Figure writes an amount with the decimals that its currency has.
-func Figure(d decimal.Decimal, currency string) string {
-	s := envelope.CanonicalAmount(d)
-	digits, ok := envelope.MinorUnits(currency)
-	if !ok || digits == 0 {
-		return s
-	}
-	whole, frac, _ := strings.Cut(s, ".")
-	return whole + "." + frac + strings.Repeat("0", max(0, digits-len(frac)))
 }
 
 func amountOf(f envelope.Facts) string {
@@ -198,7 +186,7 @@ func amountOf(f envelope.Facts) string {
 	if !m.Readable {
 		return "unreadable"
 	}
-	return Figure(m.Amount, f.Currency)
+	return envelope.Figure(m.Amount, f.Currency)
 }
 
 // Age writes a duration as people say it: the two largest units.
@@ -215,15 +203,8 @@ func Age(d time.Duration) string {
 	}
 }
 
-// safe takes out of a text what would steer a terminal.
-func safe(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || !unicode.IsGraphic(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
+// safe is fault.Printable for what stands on one line, where a line break would begin another.
+func safe(s string) string { return strings.ReplaceAll(fault.Printable(s), "\n", "\uFFFD") }
 
 // newTable begins a table without frames, so that it can be cut and searched line by line. numbers are the columns,
 // from 1, that stand to the right.

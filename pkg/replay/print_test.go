@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 	"recon/pkg/replay"
@@ -60,22 +58,6 @@ func TestOnlyTheCountItselfConfirms(t *testing.T) {
 		var asked strings.Builder
 		if got := replay.ConfirmCount(strings.NewReader(typed), &asked, 12); got != want || !strings.Contains(asked.String(), "(12)") {
 			t.Errorf("%q: got %t, want %t; asked %q", typed, got, want, &asked)
-		}
-	}
-}
-
-func TestFiguresHaveTheDecimalsOfTheirCurrency(t *testing.T) {
-	for _, row := range []struct{ amount, currency, want string }{
-		{"12.5", "EUR", "12.50"},
-		{"0", "EUR", "0.00"},
-		{"-7", "USD", "-7.00"},
-		{"1200", "JPY", "1200"},
-		{"1.5", "KWD", "1.500"},
-		{"9007199254740993.01", "EUR", "9007199254740993.01"},
-		{"3.5", "ZZZ", "3.5"},
-	} {
-		if got := replay.Figure(decimal.RequireFromString(row.amount), row.currency); got != row.want {
-			t.Errorf("%s %s: got %s, want %s", row.amount, row.currency, got, row.want)
 		}
 	}
 }

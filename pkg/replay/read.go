@@ -2,10 +2,15 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"recon/pkg/broker"
 	"recon/pkg/envelope"
 	"recon/pkg/topics"
 )
@@ -26,32 +31,48 @@ func (f *Fold) CatchUp(ctx context.Context, opts []kgo.Opt, names topics.Names, 
 	if err != nil {
 		return err
 	}
-	var spans []span
+	var spans []broker.Span
 	var read, total int64
-	for p, log := range logs {
+	for _, s := range logs {
+		p := place{s.Topic, s.Partition}
 		from := f.next[p]
-		if from < log.from {
-			f.gaps[p] = gap{f.gapFrom(p, from), log.from}
-			from = log.from
+		if from < s.From {
+			f.gaps[p] = gap{f.gapFrom(p, from), s.From}
 		}
-		if from < log.to {
-			spans = append(spans, span{p, from, log.to})
-			total += log.to - from
-		}
+		s.From = max(s.From, from)
+		spans = append(spans, s)
+		total += s.Len()
 	}
-	err = readSpans(ctx, opts, spans, func(r *kgo.Record) { f.record(names, r) }, func(offsets int64) {
-		read += offsets
-		if progress != nil {
+	reader := broker.Reader{Options: opts, Passed: func(offsets int64) {
+		if read += offsets; progress != nil {
 			progress(read, total)
 		}
+	}}
+	err = reader.Read(ctx, spans, func(r *kgo.Record) error {
+		f.record(names, r)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for p, log := range logs {
-		f.next[p] = max(f.next[p], log.to)
+	for _, s := range spans {
+		f.next[place{s.Topic, s.Partition}] = max(s.From, s.To)
 	}
 	return nil
+}
+
+// bounds gives what can be read of topics now. That one is missing is ErrPrecondition, with what to do.
+func bounds(ctx context.Context, opts []kgo.Opt, names ...string) ([]broker.Span, error) {
+	adm, err := kadm.NewOptClient(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("client to read %s: %w", strings.Join(names, ", "), err)
+	}
+	defer adm.Close()
+	logs, err := broker.Bounds(ctx, adm, names...)
+	if errors.Is(err, broker.ErrNoTopic) {
+		return nil, fmt.Errorf("%w: %w; `consumer topics --apply` creates it", ErrPrecondition, err)
+	}
+	return logs, err
 }
 
 // gapFrom is where the gap of a partition begins: one that grows keeps its beginning.
@@ -68,14 +89,11 @@ func (f *Fold) Follow(ctx context.Context, opts []kgo.Opt, names topics.Names, d
 	if done() {
 		return nil
 	}
-	starts := make(map[string]map[int32]kgo.Offset)
+	var on []broker.Span
 	for p, next := range f.next {
-		if starts[p.topic] == nil {
-			starts[p.topic] = make(map[int32]kgo.Offset)
-		}
-		starts[p.topic][p.partition] = kgo.NewOffset().At(next)
+		on = append(on, broker.Span{Topic: p.topic, Partition: p.partition, From: next, To: math.MaxInt64})
 	}
-	cl, err := reader(opts, starts)
+	cl, err := broker.Reader{Options: opts}.Client(on)
 	if err != nil {
 		return err
 	}
@@ -103,7 +121,7 @@ func (f *Fold) record(names topics.Names, r *kgo.Record) {
 	if r.Attrs.IsControl() {
 		return
 	}
-	at := envelope.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+	at := envelope.CoordinatesOf(r)
 	if r.Topic == names.DLQ() {
 		l, err := envelope.DecodeLetter(r.Value)
 		if err != nil {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -136,7 +137,7 @@ func (x *run) execute(ctx, held context.Context, jobs []*job) error {
 	helping.Go(func() { x.grace(finished, stop) })
 	lanes := make([]chan *job, x.cfg.Concurrency)
 	for i := range lanes {
-		lanes[i] = make(chan *job, loadBatch)
+		lanes[i] = make(chan *job, laneAhead)
 		working.Go(func() {
 			for j := range lanes[i] {
 				x.take(j)
@@ -157,7 +158,7 @@ func (x *run) execute(ctx, held context.Context, jobs []*job) error {
 	switch {
 	case cause == nil || ctx.Err() != nil && x.report.Count(EndUntouched)+x.report.Count(EndFailed) == 0:
 		return x.report.Err()
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && errors.Is(cause, context.Cause(ctx)): // and not stopped by something else before
 		return fmt.Errorf("%w: %d of %d letters are left; the same plan continues", ErrInterrupted, x.report.Count(EndUntouched)+x.report.Count(EndFailed), len(x.report.Results))
 	default:
 		return cause

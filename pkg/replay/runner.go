@@ -73,6 +73,15 @@ func set[T comparable](field *T, value T) {
 // maxLabel is how long names in evidence may be, in characters.
 const maxLabel = 200
 
+// leastRate is about one letter a day; the time between two stays far within what a clock counts.
+const leastRate = 1e-5
+
+// isName tells whether a disposition takes s as its root cause. One that it does not take must be found before the
+// original is on main: it would never get its `reinjected`.
+func isName(s string) bool {
+	return s != "" && len(s) <= 64 && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
 func (c *Config) validate() error {
 	var errs []error
 	wrong := func(ok bool, format string, args ...any) {
@@ -87,9 +96,12 @@ func (c *Config) validate() error {
 	wrong(strings.TrimSpace(c.Reason) != "", "--reason is missing: say why these letters may come back")
 	wrong(slices.Contains(append(RootCauses(), c.RootCauses...), c.RootCause), "--root-cause %q: want one of %s",
 		c.RootCause, strings.Join(append(RootCauses(), c.RootCauses...), ", "))
+	for _, cause := range c.RootCauses {
+		wrong(isName(cause), "replay.root_causes: %q: want 1 to 64 characters of a-z, 0-9 and _, the first a letter", cause)
+	}
 	wrong(len(c.Ticket) <= maxLabel, "--ticket: want at most %d characters", maxLabel)
 	wrong(c.Concurrency > 0, "--concurrency %d: want a number from 1", c.Concurrency)
-	wrong(c.Rate >= 0, "--rate %g: want a number from 0", c.Rate)
+	wrong(c.Rate == 0 || c.Rate >= leastRate, "--rate %g: want 0, which is no limit, or at least %g", c.Rate, leastRate)
 	wrong(c.PlanLife > 0 && c.Grace > 0 && c.ProduceTimeout > 0, "plan life %s, grace %s, produce timeout %s: want durations above 0",
 		c.PlanLife, c.Grace, c.ProduceTimeout)
 	if err := errors.Join(errs...); err != nil {
@@ -149,7 +161,7 @@ func (r *Runner) Plan(ctx context.Context, f *Fold, sel Selection) (*Plan, error
 		Action: ActionReplay, CreatedAt: now, ExpiresAt: now.Add(r.cfg.PlanLife), Actor: r.cfg.Actor, Reason: r.cfg.Reason,
 		RootCause: r.cfg.RootCause, Ticket: r.cfg.Ticket, Selection: sel.String(),
 	}
-	for batch := range slices.Chunk(cases, loadBatch) {
+	for batch := range batches(cases, func(c *Case) int { return c.size }) {
 		verdicts, err := r.ask(ctx, batch)
 		if err != nil {
 			return nil, err
@@ -165,8 +177,13 @@ func (r *Runner) Plan(ctx context.Context, f *Fold, sel Selection) (*Plan, error
 	return p, p.seal()
 }
 
-// loadBatch is how many letters are held in memory with their originals at once.
-const loadBatch = 200
+// How many letters, and how many bytes of their originals, are loaded at once; and how many letters may wait in a lane
+// with theirs, which is enough to keep it busy while the next ones are loaded.
+const (
+	loadBatch = 200
+	loadBytes = 16 << 20
+	laneAhead = 16
+)
 
 // ask loads letters and asks the gates about each, several at once.
 func (r *Runner) ask(ctx context.Context, cases []*Case) ([]verdict, error) {

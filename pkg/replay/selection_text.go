@@ -73,6 +73,9 @@ func texts[S ~string](values []S) []string {
 	return all
 }
 
+// maxDays is a hundred years and more, and less than a duration can hold.
+const maxDays = 100_000
+
 // ParseMoment reads what --since and --until take: RFC 3339 with a zone, or how long before now (`2h`, `7d`).
 func ParseMoment(s string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
@@ -83,6 +86,9 @@ func ParseMoment(s string, now time.Time) (time.Time, error) {
 		var n int
 		n, err = strconv.Atoi(days)
 		ago = time.Duration(n) * 24 * time.Hour
+		if n > maxDays {
+			ago = -1
+		}
 	}
 	if err != nil || ago < 0 {
 		return time.Time{}, fmt.Errorf("%w: time %q: want RFC 3339 such as 2026-01-31T09:00:00Z, or a duration such as 2h or 7d", ErrUsage, s)

@@ -143,7 +143,7 @@ func (f *Fold) Conflicts() []Conflict {
 		}
 	}
 	slices.SortFunc(cs, func(a, b Conflict) int {
-		if d := comparePlaces(a.Root, b.Root); d != 0 {
+		if d := a.Root.Compare(b.Root); d != 0 {
 			return d
 		}
 		return strings.Compare(a.EnvelopeID+a.What, b.EnvelopeID+b.What)

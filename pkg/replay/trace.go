@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"recon/pkg/broker"
 	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
@@ -68,7 +70,7 @@ func Trace(ctx context.Context, cfg TraceConfig, key string) (*Life, error) {
 		return nil, fmt.Errorf("%w: no record has source_hash, trace id, message id or place %s", ErrNothing, key)
 	}
 	slices.SortStableFunc(t.life.Moments, func(a, b Moment) int {
-		return cmp.Or(a.Written.Compare(b.Written), comparePlaces(a.Where, b.Where))
+		return cmp.Or(a.Written.Compare(b.Written), a.Where.Compare(b.Where))
 	})
 	return t.life, t.ask(ctx)
 }
@@ -83,7 +85,7 @@ type tracer struct {
 // begin turns a place into the root that lies there.
 func (t *tracer) begin(ctx context.Context, at envelope.Coordinates) error {
 	found, err := readAt(ctx, t.cfg.Options, []envelope.Coordinates{at})
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrPrecondition) { // of a topic that is gone, other records may still speak
 		return err
 	}
 	if r := found[at]; r != nil {
@@ -108,21 +110,16 @@ func (t *tracer) read(ctx context.Context) error {
 	}
 	var total, read int64
 	for _, log := range logs {
-		total += log.to - log.from
+		total += log.Len()
 	}
-	for _, stage := range stages {
-		var spans []span
-		for p, log := range logs {
-			if slices.Contains(stage, p.topic) && log.from < log.to {
-				spans = append(spans, span{p, log.from, log.to})
-			}
+	reader := broker.Reader{Options: t.cfg.Options, Passed: func(n int64) {
+		if read += n; t.cfg.Progress != nil {
+			t.cfg.Progress(read, total)
 		}
-		err := readSpans(ctx, t.cfg.Options, spans, t.record, func(n int64) {
-			if read += n; t.cfg.Progress != nil {
-				t.cfg.Progress(read, total)
-			}
-		})
-		if err != nil {
+	}}
+	for _, stage := range stages {
+		spans := slices.DeleteFunc(slices.Clone(logs), func(s broker.Span) bool { return !slices.Contains(stage, s.Topic) })
+		if err := reader.Read(ctx, spans, t.record); err != nil {
 			return err
 		}
 	}
@@ -130,13 +127,10 @@ func (t *tracer) read(ctx context.Context) error {
 }
 
 // record keeps a record that the key means.
-func (t *tracer) record(r *kgo.Record) {
-	if r.Attrs.IsControl() {
-		return
-	}
+func (t *tracer) record(r *kgo.Record) error {
 	m, key := t.moment(r), t.life.Key
 	if m.SourceHash != key && m.TraceID != key && m.MessageID != key && !slices.Contains(t.roots, m.Root) {
-		return
+		return nil
 	}
 	if !slices.Contains(t.roots, m.Root) {
 		t.roots = append(t.roots, m.Root)
@@ -145,11 +139,12 @@ func (t *tracer) record(r *kgo.Record) {
 		t.life.Hashes = append(t.life.Hashes, m.SourceHash)
 	}
 	t.life.Moments = append(t.life.Moments, m)
+	return nil
 }
 
 // moment reads a record of any of the topics. One that cannot be read is a moment of its own place.
 func (t *tracer) moment(r *kgo.Record) Moment {
-	at := envelope.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+	at := envelope.CoordinatesOf(r)
 	m := Moment{Where: at, Written: r.Timestamp.UTC(), Root: at}
 	switch names := t.cfg.Topics; {
 	case r.Topic == names.DLQ():

@@ -2,16 +2,15 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"recon/pkg/broker"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
 	"recon/pkg/topics"
@@ -47,27 +46,26 @@ func ReadWaiting(ctx context.Context, opts []kgo.Opt, names topics.Names, group 
 	}
 	var total, read int64
 	for _, s := range spans {
-		total += s.to - s.from
+		total += s.Len()
 	}
 	w := new(Waiting)
 	latest := make(map[string]Held)
-	err = readSpans(ctx, opts, spans, func(r *kgo.Record) {
-		if r.Attrs.IsControl() {
-			return
+	reader := broker.Reader{Options: opts, Passed: func(n int64) {
+		if read += n; progress != nil {
+			progress(read, total)
 		}
+	}}
+	err = reader.Read(ctx, spans, func(r *kgo.Record) error {
 		h, err := heldOf(names, r)
 		if err != nil {
 			w.Unreadable = append(w.Unreadable, Unreadable{h.At, err.Error()})
-			return
+			return nil
 		}
 		id := envelope.EnvelopeID(h.Root, h.Generation)
 		if known, ok := latest[id]; !ok || known.Attempts < h.Attempts || known.Attempts == h.Attempts && known.Due.Before(h.Due) {
 			latest[id] = h
 		}
-	}, func(n int64) {
-		if read += n; progress != nil {
-			progress(read, total)
-		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -79,12 +77,12 @@ func ReadWaiting(ctx context.Context, opts []kgo.Opt, names topics.Names, group 
 		if d := a.Due.Compare(b.Due); d != 0 {
 			return d
 		}
-		return comparePlaces(a.Root, b.Root)
+		return a.Root.Compare(b.Root)
 	})
 	for _, h := range w.Held {
 		w.Totals.add(h.Facts)
 	}
-	slices.SortFunc(w.Unreadable, func(a, b Unreadable) int { return comparePlaces(a.At, b.At) })
+	slices.SortFunc(w.Unreadable, func(a, b Unreadable) int { return a.At.Compare(b.At) })
 	return w, nil
 }
 
@@ -94,7 +92,7 @@ func heldOf(names topics.Names, r *kgo.Record) (Held, error) {
 	said, _ := envelope.ParseRetry(ours)
 	m, _ := envelope.Decode(r.Value, own) // what cannot be read of it stays empty
 	h := Held{
-		At:   envelope.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+		At:   envelope.CoordinatesOf(r),
 		Root: said.Root, Generation: said.Generation, Attempts: said.Attempt, Code: said.Code, Stage: said.Stage, Due: said.Due,
 		Tier: strings.TrimPrefix(r.Topic, names.TierPrefix()),
 	}
@@ -108,7 +106,7 @@ func heldOf(names topics.Names, r *kgo.Record) (Held, error) {
 }
 
 // uncommitted gives the spans of all tiers from the group's committed positions to their ends.
-func uncommitted(ctx context.Context, opts []kgo.Opt, names topics.Names, group string) ([]span, error) {
+func uncommitted(ctx context.Context, opts []kgo.Opt, names topics.Names, group string) ([]broker.Span, error) {
 	tiers, err := tierTopics(ctx, opts, names)
 	if err != nil || len(tiers) == 0 {
 		return nil, err
@@ -118,25 +116,17 @@ func uncommitted(ctx context.Context, opts []kgo.Opt, names topics.Names, group 
 		return nil, fmt.Errorf("client to read the tiers: %w", err)
 	}
 	defer adm.Close()
-	committed, err := adm.FetchOffsets(ctx, group)
-	if err == nil {
-		err = committed.Error()
-	}
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return nil, fmt.Errorf("committed positions of group %s: %w", group, err)
-	}
-	logs, err := bounds(ctx, opts, tiers...)
+	committed, err := broker.Committed(ctx, broker.Patience, adm, group)
 	if err != nil {
 		return nil, err
 	}
-	var spans []span
-	for p, log := range logs {
-		from := log.from
-		if at, ok := committed.Lookup(p.topic, p.partition); ok {
-			from = max(from, at.At)
-		}
-		if from < log.to {
-			spans = append(spans, span{p, from, log.to})
+	spans, err := bounds(ctx, opts, tiers...)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range spans {
+		if at, ok := committed.Lookup(s.Topic, s.Partition); ok {
+			spans[i].From = max(s.From, at.At)
 		}
 	}
 	return spans, nil

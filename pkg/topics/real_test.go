@@ -39,7 +39,7 @@ func realCluster(t *testing.T) cluster {
 	return c
 }
 
-func TestARealBrokerEndsWhereThePlanSays(t *testing.T) {
+func TestRealBrokerEndsWhereThePlanSays(t *testing.T) {
 	c := realCluster(t)
 	c.create(c.names.Main(), 3, 1, "max.message.bytes", "2000000")
 	c.apply()
@@ -66,7 +66,7 @@ func TestARealBrokerEndsWhereThePlanSays(t *testing.T) {
 }
 
 // Pitfall M12: the broker takes min.insync.replicas=2 on one replica and goes on accepting writes; the count tells.
-func TestARealTopicWithOneReplicaIsWarnedAboutWhateverItSays(t *testing.T) {
+func TestRealTopicWithOneReplicaIsWarnedAboutWhateverItSays(t *testing.T) {
 	c := realCluster(t)
 	c.create(c.names.Main(), 1, 1, "min.insync.replicas", "2")
 	cl := c.client(kgo.DefaultProduceTopic(c.names.Main()))
@@ -79,7 +79,7 @@ func TestARealTopicWithOneReplicaIsWarnedAboutWhateverItSays(t *testing.T) {
 	}
 }
 
-func TestARealBrokersReasonIsTold(t *testing.T) {
+func TestRealBrokersReasonIsTold(t *testing.T) {
 	c := realCluster(t)
 	plan := topics.Plan{
 		{Topic: c.names.DLQ(), Create: true, Partitions: 1, Replicas: 1, Settings: map[string]string{"retention.ms": "soon"}},
@@ -97,7 +97,7 @@ func TestARealBrokersReasonIsTold(t *testing.T) {
 
 // Pitfall M5: what main accepts, its tiers and letters' topics accept. Pitfall M6: a batch never exceeds its topic's limit,
 // so small records do not fail because many of them were sent at once.
-func TestTheLimitsReadFromRealTopicsLetRecordsThroughThatTheTopicsTake(t *testing.T) {
+func TestRealLimitsLetRecordsThroughThatTheirTopicsTake(t *testing.T) {
 	c := realCluster(t)
 	c.create(c.names.Main(), 1, 1)
 	c.apply()
@@ -130,7 +130,7 @@ func TestTheLimitsReadFromRealTopicsLetRecordsThroughThatTheTopicsTake(t *testin
 	}
 }
 
-func TestARealUserWithoutRightsIsToldWhichAreMissing(t *testing.T) {
+func TestRealUserWithoutRightsIsToldWhichAreMissing(t *testing.T) {
 	secured := testkit.KafkaSASL(t)
 	c := realCluster(t)
 	c.create(c.names.Main(), 1, 1)

@@ -81,14 +81,5 @@ func digits(s string) bool {
 
 // money is a figure for people: at least the currency's decimals, and its code.
 func money(d decimal.Decimal, currency string) string {
-	s := envelope.CanonicalAmount(d)
-	n, _ := envelope.MinorUnits(currency)
-	_, frac, _ := strings.Cut(s, ".")
-	if pad := n - len(frac); pad > 0 {
-		if frac == "" {
-			s += "."
-		}
-		s += strings.Repeat("0", pad)
-	}
-	return strings.TrimSpace(s + " " + currency)
+	return strings.TrimSpace(envelope.Figure(d, currency) + " " + currency)
 }

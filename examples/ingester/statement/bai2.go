@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,12 +80,22 @@ func (f *bai2File) record(r *bai2Record) error {
 	return nil
 }
 
+// bai2Refused says of each group status but 1, update, why it is not posted and what to do. A correction repeats what an
+// earlier file brought, with other amounts: posted, both would stand in the ledger.
+var bai2Refused = map[string]string{
+	"2": " (deletion), which takes back what an earlier file brought: only updates (1) are posted; reverse the postings by hand",
+	"3": " (correction), which would be posted beside what an earlier file brought: only updates (1) are posted; correct the postings by hand",
+	"4": " (test only), about money that did not move: only updates (1) are posted; ask the bank for the real file",
+}
+
 func (f *bai2File) openGroup(r *bai2Record) error {
 	f.file.parts++
-	switch status := at(r.fields, 2); status {
-	case "", "1", "3": // update, correction
-	default:
-		return fmt.Errorf("group %d has the status %s: deletions and tests are not posted", f.file.parts, status)
+	if status := at(r.fields, 2); status != "" && status != "1" {
+		return fmt.Errorf("group %d has the status %s%s", f.file.parts, status, cmp.Or(bai2Refused[status],
+			", which BAI2 does not know: only updates (1) are posted; ask the bank for the group as one"))
+	}
+	if at(r.fields, 3) == "" {
+		return fmt.Errorf("group %d has no as-of date: its payments could not be told from equal ones of another day", f.file.parts)
 	}
 	f.group = &bai2Group{n: f.file.parts, date: civil(at(r.fields, 3)), currency: at(r.fields, 5), sum: bai2Sum{records: r.count}}
 	return nil
@@ -116,11 +127,7 @@ func (f *bai2File) detail(r *bai2Record) error {
 		return nil
 	}
 	e := entry{raw: r.raw, line: r.line, account: a.number, currency: a.currency, booking: a.date}
-	decimals, known := envelope.MinorUnits(a.currency)
-	if !known {
-		decimals = 2
-	}
-	e.amount = minor(figure, decimals)
+	e.amount = minor(figure, a.decimals())
 	if e.amount.ok {
 		a.sum.add(figure)
 	}
@@ -137,6 +144,14 @@ func (f *bai2File) detail(r *bai2Record) error {
 	}
 	f.out.entries = append(f.out.entries, e)
 	return nil
+}
+
+// decimals are those of the account's currency; of one that has none the letter shall show the usual two.
+func (a *bai2Account) decimals() int {
+	if n, known := envelope.MinorUnits(a.currency); known {
+		return n
+	}
+	return 2
 }
 
 // place finds what the funds type moves about: value date, references, text.

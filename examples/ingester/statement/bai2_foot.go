@@ -83,8 +83,7 @@ func (a *bai2Account) direction(what string, stated bai2Stated, found tally) []C
 	case found.n > n:
 		return []Check{{a.where, "number of " + what, plainCount(stated.items), strconv.Itoa(found.n)}}
 	case found.n == n:
-		decimals, _ := envelope.MinorUnits(a.currency)
-		return []Check{{a.where, "sum of " + what, figureText(stated.amount), envelope.CanonicalAmount(found.sum.Shift(int32(decimals)))}}
+		return []Check{{a.where, "sum of " + what, figureText(stated.amount), envelope.CanonicalAmount(found.sum.Shift(int32(a.decimals())))}}
 	}
 	return nil
 }

@@ -113,6 +113,15 @@ func TestBAI2TrailersAreHeld(t *testing.T) {
 	mustRead(t, fewer, statement.Options{})
 }
 
+// A currency without minor units is a letter for each payment, and no reason to refuse the file: both sides of the check
+// count in the same hundredths.
+func TestBAI2SummaryIsHeldInTheUnitsOfItsDetails(t *testing.T) {
+	for _, currency := range []string{"XXX", "DEM", "USD", "JPY"} {
+		text := strings.Replace(bai2("400,100,1,", 200, 3, "16,475,100,Z,REF,,x/"), "03,4711,,", "03,4711,"+currency+",", 1)
+		mustRead(t, text, statement.Options{})
+	}
+}
+
 func TestBAI2IdentityIsBankReferenceElseCountedContent(t *testing.T) {
 	section := func(n int) string {
 		return strings.Repeat("16,475,100,Z,,,CHECK/\n", n) + "16,475,100,Z,REF,,CHECK/"
@@ -152,6 +161,12 @@ func TestBAI2TextWithoutMoneyIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestBAI2UpdatesAreTaken(t *testing.T) {
+	for _, status := range []string{"1", " 1 ", ""} {
+		mustRead(t, strings.Replace(bai2("", 100, 3, "16,142,100,Z,,,a/"), "02,R,S,1,", "02,R,S,"+status+",", 1), statement.Options{})
+	}
+}
+
 func TestBAI2FlawsThatNoFlagAccepts(t *testing.T) {
 	good := bai2("010,500,,,", 600, 3, "16,142,100,Z,,,a/")
 	for _, row := range []struct{ name, text, says string }{
@@ -160,8 +175,12 @@ func TestBAI2FlawsThatNoFlagAccepts(t *testing.T) {
 		{"no account trailer", strings.Replace(good, "49,600,3/\n", "", 1), "line 5: a record 98 does not belong here"},
 		{"no group trailer", strings.Replace(good, "98,600,1,5/\n", "", 1), "line 6: a record 99 does not belong here"},
 		{"after the trailer", good + "16,142,100,Z,,,a/\n", "line 8: a record 16 after the file trailer"},
-		{"test group", strings.Replace(good, "02,R,S,1,", "02,R,S,4,", 1), "line 2: group 1 has the status 4"},
-		{"deleted group", strings.Replace(good, "02,R,S,1,", "02,R,S,2,", 1), "deletions and tests are not posted"},
+		{"no as-of date", strings.Replace(good, "02,R,S,1,261127", "02,R,S,1,", 1), "line 2: group 1 has no as-of date"},
+		{"deleted group", strings.Replace(good, "02,R,S,1,", "02,R,S,2,", 1), "line 2: group 1 has the status 2 (deletion)"},
+		{"corrected group", strings.Replace(good, "02,R,S,1,", "02,R,S,3,", 1), "line 2: group 1 has the status 3 (correction)"},
+		{"test group", strings.Replace(good, "02,R,S,1,", "02,R,S,4,", 1), "line 2: group 1 has the status 4 (test only)"},
+		{"group of no known status", strings.Replace(good, "02,R,S,1,", "02,R,S,5,", 1), "line 2: group 1 has the status 5, which BAI2 does not know"},
+		{"what to do about it", strings.Replace(good, "02,R,S,1,", "02,R,S,3,", 1), "correct the postings by hand"},
 		{"no account number", strings.Replace(good, "4711", "", 1), "group 1 account 1 has no number: give --entity"},
 		{"summary", strings.Replace(good, "010,500", "010,5x0", 1), "the amount of type 010 is no number"},
 	} {

@@ -54,16 +54,18 @@ func first(lists ...[]*balance) *balance {
 	return nil
 }
 
-// checks holds the statement's own summary, where it has one, against all its entries, booked or not.
-func (x *xmlSummary) checks(where string, all []entry) []Check {
+// summaryChecks holds the statement's own summary, where it has one, against all its entries, booked or not. The indicator
+// says which direction one counts for: a figure of zero has no sign.
+func (s *camtStatement) summaryChecks(where string, all []entry) []Check {
 	var credit, debit tally
 	for i := range all {
-		if e := &all[i]; e.amount.value.IsNegative() {
-			debit.add(e.amount.value.Neg())
+		if strings.TrimSpace(s.entries[i].Sign) == "DBIT" {
+			debit.add(all[i].amount.value.Neg())
 		} else {
-			credit.add(e.amount.value)
+			credit.add(all[i].amount.value)
 		}
 	}
+	x := &s.summary
 	both := tally{credit.n + debit.n, credit.sum.Add(debit.sum)}
 	out := x.All.check(where, "entries", both)
 	out = append(out, x.Credit.check(where, "credit entries", credit)...)

@@ -61,7 +61,7 @@ func (s *camtStatement) read(where string, opts Options) ([]entry, []Check, erro
 		opening, closing := s.ends()
 		checks = append(checks, closes(where, opening, closing, booked))
 	}
-	return out, append(checks, s.summary.checks(where, all)...), nil
+	return out, append(checks, s.summaryChecks(where, all)...), nil
 }
 
 // entry is the record of x as a whole.
@@ -84,22 +84,27 @@ func (s *camtStatement) entry(x *camtEntry, account string) entry {
 	if e.reference == "" && len(x.Details) == 1 {
 		e.reference = present(x.Details[0].EndToEnd)
 	}
-	e.id = s.identity(reference, e.value, e.text)
+	e.id = s.identity(reference, &e)
 	return e
 }
 
-// identity prefers the bank's own reference; without one the entry is known by its statement and its content.
-func (s *camtStatement) identity(reference, value, text string) identity {
-	if reference != "" {
-		return identity{kind: "camt.reference", parts: []part{{"reference", reference}}}
+// identity prefers the bank's own reference; without one the entry is known by its statement and its content. A
+// reference may come again on another day: where no booking date says which, the value date does, else the statement.
+func (s *camtStatement) identity(reference string, e *entry) identity {
+	statement := []part{{"statement", strings.TrimSpace(s.id)}, {"statement_date", s.date()}}
+	known := identity{kind: "camt.reference", parts: []part{{"reference", reference}}}
+	switch {
+	case reference == "":
+		return identity{kind: "camt.content", parts: append(
+			statement, part{"page", s.page}, part{"value_date", e.value}, part{"text", collapse(e.text)},
+		)}
+	case e.booking != "":
+	case e.value != "":
+		known.parts = append(known.parts, part{"value_date", e.value})
+	default:
+		known.parts = append(known.parts, statement...)
 	}
-	return identity{kind: "camt.content", parts: []part{
-		{"statement", strings.TrimSpace(s.id)},
-		{"statement_date", s.date()},
-		{"page", s.page},
-		{"value_date", value},
-		{"text", collapse(text)},
-	}}
+	return known
 }
 
 // date is the day of the closing balance, else of the statement's making.

@@ -122,6 +122,13 @@ func TestCamtSummaryIsHeldAgainstAllEntries(t *testing.T) {
 	}
 }
 
+// A charge of 0.00 is a debit as its indicator says: the figure has no sign to tell by.
+func TestCamtSummaryCountsZeroOnTheSideOfItsIndicator(t *testing.T) {
+	mustRead(t, camt(bal("OPBD", "CRDT", "1.00"), bal("CLBD", "CRDT", "6.00"), ntry("CRDT", "5.00", "A"), ntry("DBIT", "0.00", "B"),
+		`<TxsSummry><TtlCdtNtries><NbOfNtries>1</NbOfNtries><Sum>5</Sum></TtlCdtNtries>`+
+			`<TtlDbtNtries><NbOfNtries>1</NbOfNtries><Sum>0.00</Sum></TtlDbtNtries></TxsSummry>`), statement.Options{})
+}
+
 func TestCamt054NeedsIntradayAndHasTheIdentityOfTheCamt053(t *testing.T) {
 	booked := ntry("CRDT", "5.00", "REF-1", `<ValDt><Dt>2026-11-28</Dt></ValDt>`)
 	again := ntry("CRDT", "5.00", "REF-1")

@@ -2,6 +2,7 @@ package statement
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"strings"
@@ -9,10 +10,10 @@ import (
 
 // csvColumns says which column holds what.
 type csvColumns struct {
-	comma    rune
-	width    int
-	column   map[string]int
-	directed bool // the type column says debit or credit, not what kind of payment
+	comma  rune
+	width  int
+	column map[string]int
+	sign   csvSign // known when all rows were read
 }
 
 // csvNames are the names that a header may give a column, in lower case and without blanks and signs.
@@ -22,7 +23,10 @@ var csvNames = map[string]string{
 	"date":   "date", "bookingdate": "date", "transactiondate": "date", "transactiontime": "date", "postingdate": "date", "posteddate": "date",
 	"valuedate": "value",
 	"currency":  "currency", "ccy": "currency", "currencycode": "currency",
-	"type": "type", "direction": "type", "debitcredit": "type", "creditdebit": "type", "drcr": "type", "crdr": "type",
+	"type":      "type",
+	"direction": "direction", "debitcredit": "direction", "creditdebit": "direction", "drcr": "direction", "crdr": "direction",
+	"dc": "direction", "cd": "direction", "debitcreditindicator": "direction", "creditdebitindicator": "direction", "cdtdbtind": "direction",
+	"transactiontype": "kind", "trxtype": "kind", "txtype": "kind", "entrytype": "kind",
 	"description": "text", "text": "text", "memo": "text", "details": "text", "narrative": "text",
 	"reference": "reference", "ref": "reference",
 	"counterpartref": "counterpart",
@@ -78,9 +82,9 @@ type csvRow struct {
 	fields []string
 }
 
-// get is a field of a row, empty where there is no such column.
+// get is a field of a row, empty where there is no such column or the line did not split.
 func (c *csvColumns) get(r *csvRow, column string) string {
-	if i, ok := c.column[column]; ok {
+	if i, ok := c.column[column]; ok && r.fields != nil {
 		return strings.TrimSpace(r.fields[i])
 	}
 	return ""
@@ -99,6 +103,9 @@ func readCSV(data []byte, opts Options) (*content, error) {
 		return nil, errors.New("this CSV has no currency column: give --currency")
 	}
 	rows := c.rows(data)
+	if err := c.learnSign(rows); err != nil {
+		return nil, err
+	}
 	out := &content{format: "csv", entries: make([]entry, len(rows))}
 	for i := range rows {
 		out.entries[i] = c.entry(&rows[i], opts)
@@ -106,7 +113,7 @@ func readCSV(data []byte, opts Options) (*content, error) {
 	return out, nil
 }
 
-// rows splits data into what follows the header, and finds out what the type column says.
+// rows splits data into what follows the header.
 func (c *csvColumns) rows(data []byte) []csvRow {
 	var out []csvRow
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -123,10 +130,6 @@ func (c *csvColumns) rows(data []byte) []csvRow {
 		}
 		row, n := c.row(lines[i:])
 		row.line = i + 1
-		if row.fields != nil {
-			_, known := csvDirection(c.get(&row, "type"))
-			c.directed = c.directed || known
-		}
 		out = append(out, row)
 		i += n
 	}
@@ -166,35 +169,11 @@ func (c *csvColumns) entry(r *csvRow, opts Options) entry {
 		e.id = identity{kind: "csv.id", parts: []part{{"id", id}}, once: true}
 		return e
 	}
+	if e.booking == "" && e.value == "" { // equal to a row of any other day: without an identity it becomes a letter
+		return e
+	}
 	e.id = identity{kind: "csv.content", parts: []part{
-		{"value_date", e.value}, {"type", strings.ToUpper(c.get(r, "type"))}, {"reference", e.reference}, {"text", collapse(e.text)},
+		{"value_date", e.value}, {"type", strings.ToUpper(cmp.Or(c.get(r, "direction"), c.get(r, "type")))}, {"reference", e.reference}, {"text", collapse(e.text)},
 	}}
 	return e
-}
-
-// amount applies a column of directions, where there is one, to the figure. A direction that is missing or unknown, or
-// that contradicts the figure's own sign, leaves it open where the money went: such a row does not split.
-func (c *csvColumns) amount(r *csvRow) (amount, bool) {
-	a := asWritten(c.get(r, "amount"))
-	if !c.directed {
-		return a, true
-	}
-	debit, known := csvDirection(c.get(r, "type"))
-	switch {
-	case !known, !debit && a.value.IsNegative():
-		return a, false
-	case debit && !a.value.IsNegative():
-		return a.debit(), true
-	}
-	return a, true
-}
-
-func csvDirection(s string) (debit, known bool) {
-	switch strings.ToUpper(s) {
-	case "CREDIT", "CRDT", "CR", "C":
-		return false, true
-	case "DEBIT", "DBIT", "DR", "D":
-		return true, true
-	}
-	return false, false
 }

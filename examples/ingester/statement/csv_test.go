@@ -75,6 +75,43 @@ func TestCSVTypeIsADirectionWhereItSaysOne(t *testing.T) {
 	}
 }
 
+// Banks that write amounts without a sign say in another column which way the money went. A withdrawal is never a credit.
+func TestCSVWordsOfAKindGiveAmountsWithoutASignTheirs(t *testing.T) {
+	for _, row := range []struct{ header, rows, want string }{
+		{"type", "75.00,Withdrawal 75.00,WITHDRAWAL 50.00,deposit", "-75.00 -75.00 50.00"},
+		{"Transaction Type", "75.00,ATM-Withdrawal 20.00,direct_debit 50.00,Direct-Deposit", "-75.00 -20.00 50.00"},
+		{"Debit/Credit", "75.00,D 50.00,C", "-75.00 50.00"},
+		{"Dr/Cr", "75.00,Dr. 50.00,Cr.", "-75.00 50.00"},
+		{"Credit Debit Indicator", "75.00,DBIT 50.00,CRDT", "-75.00 50.00"},
+		{"type", "75.00,withdrawal 2.00,fee 50.00,deposit", "-75.00 raw 50.00"},        // nothing says where the fee went
+		{"type", "-75.00,withdrawal -2.00,fee 9.00,transfer", "-75.00 -2.00 9.00"},     // they have their sign
+		{"type", "-75.00,withdrawal 75.00,withdrawal -5.00,deposit", "-75.00 raw raw"}, // taken back, or wrong?
+		{"type", "75.00,withdrawal -2.00,fee 9.00,", "-75.00 raw raw"},                 // a minus that means something else
+		{"type", "75.00, 50.00,", "75.00 50.00"},                                       // the column is there and says nothing
+		{"type", "0.00,transfer", "0.00"},
+		{"direction,type", "75.00,D,card 50.00,C,card", "-75.00 50.00"},
+		{"type,direction", "75.00,deposit,out", "-75.00"}, // direction is the one that is meant
+		{"type,direction", "75.00,withdrawal,", "-75.00"},
+		{"Transaction Type,type", "75.00,withdrawal,card 50.00,deposit,card", "-75.00 50.00"},
+	} {
+		f := mustRead(t, "date,amount,"+row.header+"\n2026-11-27,"+strings.ReplaceAll(row.rows, " ", "\n2026-11-27,")+"\n", acme)
+		if got := column(t, f, "amount"); got != row.want {
+			t.Errorf("%s, %s: got %s, want %s", row.header, row.rows, got, row.want)
+		}
+	}
+}
+
+func TestCSVIsRefusedWhereNothingSaysWhichWayTheMoneyWent(t *testing.T) {
+	for header, rows := range map[string]string{
+		"type":             "0.00,card 75.00,Abhebung 50.00,Einzahlung",
+		"transaction type": "5.00, 75.00,Abhebung",
+		"Direction":        "0.00,card 75.00,Abhebung",
+	} {
+		text := "date,amount," + header + "\n2026-11-27," + strings.ReplaceAll(rows, " ", "\n2026-11-27,") + "\n"
+		wantText(t, refused(t, text, statement.Options{Entity: "E", Currency: "EUR", AcceptUnbalanced: true}), `line 3: the type "Abhebung" is neither a debit nor a credit, and no amount of the file has a minus`)
+	}
+}
+
 func TestCSVLineThatDoesNotSplitGoesRawAlone(t *testing.T) {
 	good := "2026-11-27,5.00,fine"
 	for _, bad := range []string{

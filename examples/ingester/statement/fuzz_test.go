@@ -22,10 +22,12 @@ func fuzzed(t *testing.T, data []byte) {
 		size := 0
 		for _, r := range f.Records {
 			size += len(r.Value)
-			if r.Raw != (r.SourceHash == "") || r.Raw != !json.Valid(r.Value) {
+			code := verdict(r)
+			nameless := f.Format == "csv" && code == "NO_IDENTITY" // a row without a date and an id
+			if (r.Raw || nameless) != (r.SourceHash == "") || r.Raw != !json.Valid(r.Value) {
 				t.Fatalf("raw %v with hash %q: %q", r.Raw, r.SourceHash, r.Value)
 			}
-			if code := verdict(r); code == "NO_IDENTITY" || !r.Raw && code == "UNDECODABLE" {
+			if code == "NO_IDENTITY" && !nameless || !r.Raw && code == "UNDECODABLE" {
 				t.Fatalf("%s: %s", code, r.Value)
 			}
 		}

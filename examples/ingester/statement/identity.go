@@ -18,14 +18,15 @@ import (
 //
 //	ach.trace       file id, batch number, trace number
 //	camt.reference  AcctSvcrRef; the statement's id is no part of it, since the camt.054 and the camt.053 that announce
-//	                and book one entry never share one, and would post it twice. The booking date stands for the date.
+//	                and book one entry never share one, and would post it twice. The booking date stands for the date;
+//	                where there is none, the value date, else statement id and date.
 //	camt.content    statement id, its date and page, value date, references and texts
-//	mt940.reference the account servicer's reference, after //
+//	mt940.reference the account servicer's reference, after //; value date where there is no entry date
 //	mt940.content   value date, type, references, texts
 //	bai2.reference  bank reference
 //	bai2.content    the record's own fields
 //	csv.id          row id: a row that stands there twice is one transaction
-//	csv.content     the row's own fields
+//	csv.content     the row's own fields; a row without a date and without an id has no identity
 //
 // All but csv.id are followed by the occurrence: the n-th of this identity and content in the file. A file that foots
 // counts each of its lines, so each must have a hash of its own.

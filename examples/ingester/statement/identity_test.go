@@ -143,6 +143,50 @@ func TestEqualPaymentsAreCountedPerAccountAndBookingDate(t *testing.T) {
 	}
 }
 
+// A reference may come again: a standing order has the same every month. Where a file gives no booking date, the next
+// best tells the days apart, and a bank's second statement about the same day still does not post twice.
+func TestAReferenceThatComesAgainOnAnotherDayIsAnotherTransaction(t *testing.T) {
+	changed := func(from, to string) func(string) string {
+		return func(text string) string { return strings.ReplaceAll(text, from, to) }
+	}
+	for _, row := range []struct {
+		name, text        string
+		otherDay, sameDay func(string) string
+	}{
+		{
+			"mt940", mt940("C261126EUR10,00", "C261127EUR5,00", ":61:261127D5,00NSTONONREF//SO77"),
+			changed(":61:261127", ":61:261227"), changed(":28C:1/1", ":28C:9/1"),
+		},
+		{
+			"camt by value date", strings.ReplaceAll(camt(ntry("DBIT", "5.00", "SO77")), "BookgDt>", "ValDt>"),
+			changed("<ValDt><Dt>2026-11-27", "<ValDt><Dt>2026-12-27"), changed("S-1", "MONTH-11"),
+		},
+		{
+			"camt by statement", strings.ReplaceAll(camt(ntry("DBIT", "5.00", "SO77")), "BookgDt>", "Other>"),
+			changed("S-1", "S-2"), changed("</MsgId>", "</MsgId><MsgPgntn><PgNb>2</PgNb></MsgPgntn>"),
+		},
+	} {
+		opts := statement.Options{AcceptUnbalanced: true}
+		one := hashes(t, mustRead(t, row.text, opts))
+		if other := hashes(t, mustRead(t, row.otherDay(row.text), opts)); slices.Equal(one, other) {
+			t.Errorf("%s: two payments under one reference share a hash", row.name)
+		}
+		if again := hashes(t, mustRead(t, row.sameDay(row.text), opts)); !slices.Equal(one, again) {
+			t.Errorf("%s: one payment has two hashes", row.name)
+		}
+	}
+}
+
+// A row that names neither a day nor an id equals tomorrow's: suppressing it in silence would lose money.
+func TestACSVRowThatNothingIdentifiesIsALetter(t *testing.T) {
+	f := mustRead(t, "id,date,valuedate,amount\n,,,-5.00\nA,,,-5.00\n,,2026-11-27,-5.00\n", acme)
+	for i, want := range []string{"NO_IDENTITY", "ok", "ok"} {
+		if r := f.Records[i]; verdict(r) != want || !r.Readable || field(t, r, "amount") != "-5.00" || (r.SourceHash == "") != (want != "ok") {
+			t.Errorf("row %d: got %s, hash %q, want %s", i+1, verdict(r), r.SourceHash, want)
+		}
+	}
+}
+
 func TestARowThatStandsTwiceUnderOneIDIsOneTransaction(t *testing.T) {
 	f := mustRead(t, "id,date,amount,currency\nA,2026-11-27,5.00,EUR\nA,2026-11-27,5.00,EUR\nA,2026-11-27,6.00,EUR\n", statement.Options{Entity: "E"})
 	if f.Records[0].SourceHash != f.Records[1].SourceHash {

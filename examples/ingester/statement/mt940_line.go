@@ -30,6 +30,9 @@ func mt940Entry(f *mt940Text) entry {
 	e.text = strings.Join(append([]string{m[6]}, f.lines[1:]...), " ")
 	if e.reference = present(bank); e.reference != "" {
 		e.id = identity{kind: "mt940.reference", parts: []part{{"reference", e.reference}}}
+		if e.booking == "" { // the reference of a standing order comes again: the day must tell
+			e.id.parts = append(e.id.parts, part{"value_date", e.value})
+		}
 	} else {
 		e.reference = present(customer)
 	}

@@ -13,7 +13,7 @@ import (
 type Record struct {
 	Value      []byte // a message as JSON; of a Raw record the bytes of the file
 	Key        string // ledger_entity
-	SourceHash string // empty when Raw
+	SourceHash string // empty when Raw, and where nothing tells the transaction from others: that becomes a letter, too
 	Raw        bool   // the line did not split into its fields: it goes as it is, to become a letter and not a silence
 
 	Currency string
@@ -43,12 +43,12 @@ type entry struct {
 	counterpart string
 	reference   string // for people; the identity decides alone
 	text        string
-	id          identity
+	id          identity // without a kind: nothing identifies it
 }
 
 // message is the wire form, CONTRACT 2; what follows source_system is for people and travels on untouched.
 type message struct {
-	SourceHash     string `json:"source_hash"`
+	SourceHash     string `json:"source_hash,omitzero"`
 	LedgerEntity   string `json:"ledger_entity"`
 	Currency       string `json:"currency"`
 	Amount         string `json:"amount"`
@@ -93,7 +93,10 @@ func (e *entry) record(format string, opts Options, seen occurrences) (Record, e
 		}
 		return Record{Value: raw, Key: entity, Raw: true}, nil
 	}
-	hash := seen.hash(e)
+	hash := ""
+	if e.id.kind != "" {
+		hash = seen.hash(e)
+	}
 	value, err := json.Marshal(message{
 		SourceHash: hash, LedgerEntity: entity, Currency: e.currency, Amount: e.amount.text, MatchDecision: opts.MatchDecision,
 		BookingDate: e.booking, ValueDate: e.value, Reversal: e.reversal, CounterpartRef: e.counterpart,
