@@ -140,6 +140,12 @@ func (o outcome) event() audit.Event {
 	}
 	switch o.ending {
 	case endRepeated:
+		if d.stored.Generation == d.retry.Generation && d.stored.Attempt > d.retry.Attempt+1 {
+			// A later attempt exists, made from a copy: this record's own outcome was that copy. The later one's record tells
+			// the rest.
+			ev.Type = audit.EventRetry
+			return ev
+		}
 		ev.Type, ev.Generation, ev.Attempt = eventTypes[implied(d.stored)], d.stored.Generation, d.stored.Attempt
 		return ev
 	case endWaiting, endDead:
