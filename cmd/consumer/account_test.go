@@ -21,37 +21,57 @@ type roots map[envelope.Coordinates]bool
 // account is what became of each record of main, folded by root from the topics and the ledger, beside the books of
 // package audit and not by their means.
 type account struct {
-	ingested, posted, lettered, suppressed roots
-	letters                                map[envelope.Coordinates]string // the envelope id
-	twoLetters                             roots
-	failedFirst                            roots // a copy of the first attempt's failure stands on a tier
-	toldPosted, toldRetry                  roots // by the trail
+	ingested, lettered, suppressed roots
+	posted                         map[envelope.Coordinates]int    // how often, by the ledger
+	hashes                         map[string]int                  // the same, by source_hash
+	letters                        map[envelope.Coordinates]string // the envelope id
+	twoLetters                     roots
+	failedFirst                    roots // a copy of the first attempt's failure stands on a tier
+	toldPosted, toldRetry          roots // by the trail
+}
+
+func newAccount() *account {
+	return &account{
+		ingested: roots{}, lettered: roots{}, suppressed: roots{}, posted: make(map[envelope.Coordinates]int), hashes: make(map[string]int),
+		letters: make(map[envelope.Coordinates]string), twoLetters: roots{}, failedFirst: roots{}, toldPosted: roots{}, toldRetry: roots{},
+	}
 }
 
 // account reads all topics to their present ends, and the ledger.
 func (p *plant) account() *account {
 	p.t.Helper()
-	a := &account{
-		ingested: roots{}, posted: roots{}, lettered: roots{}, suppressed: roots{}, letters: make(map[envelope.Coordinates]string),
-		twoLetters: roots{}, failedFirst: roots{}, toldPosted: roots{}, toldRetry: roots{},
-	}
-	p.each(p.names.Main(), func(r *kgo.Record) error {
-		a.ingested[envelope.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}] = true
-		return nil
-	})
+	a := newAccount()
+	p.each(p.names.Main(), a.arrived)
 	for _, tier := range p.tiers() {
 		p.each(tier, a.copied)
 	}
 	p.each(p.names.DLQ(), a.letter)
 	p.each(p.names.Audit(), a.told)
-	err := p.ledger.Each(p.t.Context(), func(post ledger.Posting) error {
-		a.posted[post.Root] = true
-		return nil
-	})
-	if err != nil {
+	if err := p.ledger.Each(p.t.Context(), a.post); err != nil {
 		p.t.Fatal(err)
 	}
 	return a
+}
+
+func (a *account) arrived(r *kgo.Record) error {
+	a.ingested[envelope.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}] = true
+	return nil
+}
+
+func (a *account) post(p ledger.Posting) error {
+	a.posted[p.Root]++
+	a.hashes[p.SourceHash]++
+	return nil
+}
+
+// postings counts rows, and hashes that have more than one.
+func (a *account) postings() (rows, twice int) {
+	for _, n := range a.hashes {
+		if rows += n; n > 1 {
+			twice++
+		}
+	}
+	return rows, twice
 }
 
 func (a *account) copied(r *kgo.Record) error {
@@ -102,8 +122,8 @@ func (a *account) told(r *kgo.Record) error {
 // outcomes counts the records that have none, and those that have more than one.
 func (a *account) outcomes() (lost, two int) {
 	for root := range a.ingested {
-		n := 0
-		for _, has := range []roots{a.posted, a.lettered, a.suppressed, a.twoLetters} {
+		n := a.posted[root]
+		for _, has := range []roots{a.lettered, a.suppressed, a.twoLetters} {
 			if has[root] {
 				n++
 			}
@@ -116,6 +136,34 @@ func (a *account) outcomes() (lost, two int) {
 		}
 	}
 	return lost, two
+}
+
+// complaints are what is wrong with the account of n records, of which failing wait for a document and one in a hundred
+// is poison.
+func (a *account) complaints(n, failing int) (said []string) {
+	complain := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	rows, twice := a.postings()
+	if want := n - n/100; rows != want || twice != 0 {
+		complain("%d postings, %d hashes twice, want %d and none", rows, twice, want)
+	}
+	lost, two := a.outcomes()
+	if len(a.ingested) != n || lost != 0 || two != 0 {
+		complain("%d records on main, %d lost, %d with two outcomes, want %d, none and none", len(a.ingested), lost, two, n)
+	}
+	if len(a.lettered) != n/100 {
+		complain("%d letters, want %d", len(a.lettered), n/100)
+	}
+	if told := len(a.toldPosted); told != rows {
+		complain("the trail tells of %d postings, want %d", told, rows)
+	}
+	first := len(a.failedFirst)
+	if first != failing {
+		complain("%d records failed their first attempt and took a tier, want %d", first, failing)
+	}
+	if first*10 < n*3 {
+		complain("%d records failed their first attempt, want no less than 30 %% of %d", first, n)
+	}
+	return said
 }
 
 // figure is one line of the table that a run ends with.

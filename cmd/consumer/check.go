@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"recon/internal/config"
 	"recon/pkg/broker"
 	"recon/pkg/consumer"
 	"recon/pkg/dedup"
@@ -26,7 +27,7 @@ func (c *checkCmd) Run(j *job) error {
 	}
 	defer books.Close()
 	if _, err := consumer.New(books.cfg, books.ledger, books.store); err != nil {
-		return err
+		return &config.UsageError{Err: err}
 	}
 	fmt.Fprintln(j.out, "configuration: ok")
 	if j.settings.Calendar.File == "" {

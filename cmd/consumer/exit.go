@@ -38,7 +38,7 @@ func exitCode(err error) int {
 	}
 	for _, p := range []error{
 		errPrecondition, dedup.ErrMemoryLost, dedup.ErrGroupReset, dedup.ErrEvicting,
-		consumer.ErrTopicMissing, consumer.ErrTopicTooSmall, consumer.ErrTopicRecreated, consumer.ErrOffsetGone,
+		consumer.ErrTopicMissing, consumer.ErrTopicTooSmall, consumer.ErrTopicCompacted, consumer.ErrTopicRecreated, consumer.ErrOffsetGone,
 	} {
 		if errors.Is(err, p) {
 			return exitPrecondition

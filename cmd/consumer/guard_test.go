@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	main "recon/cmd/consumer"
 	"recon/internal/config"
 	"recon/internal/testkit"
@@ -90,15 +92,35 @@ func TestCheckNamesEveryPartThatCannotBeMade(t *testing.T) {
 	}
 	for _, name := range []string{"check", "run"} {
 		code, out, errs := command(t, []string{
-			"RECON_KAFKA_BROKERS=http://x", "RECON_REDIS_URL=http://h", "RECON_LEDGER_URL=mysql://h", "RECON_CALENDAR_FILE=" + bad, "RECON_LISTEN=127.0.0.1:0",
+			"RECON_KAFKA_BROKERS=http://x", "RECON_REDIS_URL=http://h", "RECON_LEDGER_URL=mysql://h", "RECON_CALENDAR_FILE=" + bad, "RECON_LISTEN=127.0.0.1:0", "RECON_ORDER=wild",
 		}, name)
 		if code != 2 || strings.Contains(out, "ok") {
 			t.Errorf("%s: exit %d, said %q", name, code, out)
 		}
-		for _, want := range []string{"http://x", "redis.url", "ledger.url", bad} {
+		for _, want := range []string{"http://x", "wild", "redis.url", "ledger.url", bad} {
 			if !strings.Contains(errs, want) {
 				t.Errorf("%s: error output lacks %q:\n%s", name, want, errs)
 			}
+		}
+	}
+}
+
+// A file that is away is a mistake of the configuration: it is said before anybody is asked or waited for.
+func TestCheckNamesAFileThatTheBrokersConnectionNeeds(t *testing.T) {
+	away := filepath.Join(t.TempDir(), "away.pem")
+	for _, name := range []string{"check", "run"} {
+		env := append(slices.Clone(offline), "RECON_KAFKA_TLS_ENABLED=true", "RECON_KAFKA_TLS_CA_FILE="+away, "RECON_LISTEN=127.0.0.1:0")
+		if code, out, errs := command(t, env, name); code != 2 || strings.Contains(out, "ok") || !strings.Contains(errs, away) {
+			t.Errorf("%s: exit %d, %q, %q, want 2 and the file", name, code, out, errs)
+		}
+	}
+}
+
+func TestSettingsThatTheClientRefusesAreExit2(t *testing.T) {
+	for _, name := range []string{"check", "run"} {
+		env := append(slices.Clone(offline), "RECON_TIMEOUT_SESSION=1ms", "RECON_LISTEN=127.0.0.1:0")
+		if code, out, errs := command(t, env, name); code != 2 || strings.Contains(out, "ok") || !strings.Contains(errs, "session timeout 1ms") {
+			t.Errorf("%s: exit %d, %q, %q, want 2 and the setting", name, code, out, errs)
 		}
 	}
 }
@@ -114,6 +136,17 @@ func TestTopicsWithoutAnAddressThatCanBeDialledIsExit2(t *testing.T) {
 		if code, _, errs := command(t, c.env, "topics"); code != 2 || !strings.Contains(errs, c.want) {
 			t.Errorf("exit %d, %q, want 2 and %q", code, errs, c.want)
 		}
+	}
+}
+
+func TestWaitForABrokerThatIsAwayLeavesNothingRunning(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	code, _, errs := command(t, []string{"RECON_KAFKA_BROKERS=127.0.0.1:1", "RECON_TIMEOUT_STARTUP=100ms"}, "topics")
+	if code != 1 || !strings.Contains(errs, "waited 100ms") {
+		t.Errorf("exit %d, %q", code, errs)
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
 	}
 }
 

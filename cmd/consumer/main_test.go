@@ -3,6 +3,8 @@ package main_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,6 +69,25 @@ func TestConfigShowsWhereEachSettingCameFromAndHidesSecrets(t *testing.T) {
 		if !hasLine(out.String(), want) {
 			t.Errorf("no line with %q in\n%s", want, out.String())
 		}
+	}
+}
+
+// Evidence and a person's report name the build: a binary made from a checkout says its revision.
+func TestRealBuiltBinarySaysTheRevisionItIsOf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("part of the real suite: it links a binary")
+	}
+	head, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Skipf("no checkout, so no revision: %v", err)
+	}
+	binary := filepath.Join(t.TempDir(), "consumer")
+	if out, err := exec.Command("go", "build", "-buildvcs=true", "-ldflags=-w", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	said, err := exec.Command(binary, "version").Output()
+	if want := string(head[:12]) + "\n"; err != nil || string(said) != want {
+		t.Errorf("version %q, %v, want %q", said, err, want)
 	}
 }
 

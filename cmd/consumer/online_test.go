@@ -38,7 +38,10 @@ func TestRealTopicsShowsAndOnlyApplyChanges(t *testing.T) {
 		spoken(t, env, []string{"topics"}, 0, tier, "nothing was changed; `consumer topics --apply` does it")
 	}
 	spoken(t, env, []string{"check", "--online"}, 9, "kafka: a precondition does not hold", tier, "ledger: ok")
-	spoken(t, env, []string{"topics", "--apply"}, 0, tier)
+	code, out, errs := command(t, env, "topics", "--apply")
+	if code != 0 || !strings.Contains(out, tier) || strings.Contains(out, "nothing was changed") {
+		t.Errorf("--apply: exit %d\n%s%s", code, out, errs)
+	}
 	spoken(t, env, []string{"check", "--online"}, 0, "kafka: ok")
 }
 
@@ -46,8 +49,27 @@ func TestRealTopicsWithoutMainIsExit9(t *testing.T) {
 	p := newPlant(t, "1s,3s")
 	for _, args := range [][]string{{"topics"}, {"topics", "--apply"}} {
 		spoken(t, p.with("RECON_TOPICS_PREFIX="+p.prefix+"x"), args, 9, p.prefix+"x.main", "upstream")
+		if _, out, _ := command(t, p.with("RECON_TOPICS_PREFIX="+p.prefix+"x"), args...); strings.Contains(out, "nothing to do") {
+			t.Errorf("%v without main says that nothing is to do: %s", args, out)
+		}
 	}
 	spoken(t, p.with("RECON_TOPICS_PREFIX="+p.prefix+"x"), []string{"check", "--online"}, 9, p.prefix+"x.main")
+}
+
+func TestRealTopicsWithTiersThatAreNoneIsExit2(t *testing.T) {
+	p := newPlant(t, "1s,3s")
+	for _, args := range [][]string{{"topics"}, {"check", "--online"}} {
+		spoken(t, p.with("RECON_RETRY_TIERS=1s,3x"), args, 2, "retry.tiers", `"3x"`)
+	}
+}
+
+// Kafka's own word on a change that it does not take, and not only that the topic is still missing. No name may be
+// longer than 249 characters.
+func TestRealTopicThatKafkaDoesNotTakeIsToldWithItsReason(t *testing.T) {
+	p := newPlant(t, "1s,3s")
+	prefix := p.prefix + strings.Repeat("x", 240-len(p.prefix))
+	testkit.CreateTopics(t, p.kafka, 1, nil, prefix+".main")
+	spoken(t, p.with("RECON_TOPICS_PREFIX="+prefix), []string{"topics", "--apply"}, 1, prefix+".dispositions: create", "INVALID_TOPIC_EXCEPTION")
 }
 
 // Main belongs to upstream: what is wrong with it nobody here mends, so it ends even --apply with 9.
@@ -68,6 +90,9 @@ func TestRealMainThatIsCompactedEndsEveryCommandWith9(t *testing.T) {
 	for _, args := range [][]string{{"check", "--online"}, {"topics"}, {"topics", "--apply"}} {
 		spoken(t, p.env, args, 9, "cleanup.policy", p.names.Main())
 	}
+	env := p.with("RECON_RETRY_TIERS=1s,3s,7s") // there is something to do, it is done, and main stays as it is
+	spoken(t, env, []string{"topics", "--apply"}, 9, p.names.Tier(7*time.Second), "cleanup.policy")
+	spoken(t, env, []string{"topics"}, 9, "nothing to do", "cleanup.policy")
 }
 
 func TestRealCheckOnlineAsksEverythingBeforeItFails(t *testing.T) {

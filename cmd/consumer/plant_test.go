@@ -146,21 +146,11 @@ func (p *plant) load(n int) (documents []string) {
 // postings counts rows, and hashes that have more than one.
 func (p *plant) postings() (rows, twice int) {
 	p.t.Helper()
-	seen := make(map[string]int)
-	err := p.ledger.Each(p.t.Context(), func(post ledger.Posting) error {
-		rows++
-		seen[post.SourceHash]++
-		return nil
-	})
-	if err != nil {
+	a := newAccount()
+	if err := p.ledger.Each(p.t.Context(), a.post); err != nil {
 		p.t.Fatal(err)
 	}
-	for _, n := range seen {
-		if n > 1 {
-			twice++
-		}
-	}
-	return rows, twice
+	return a.postings()
 }
 
 // tiers are the delay topics that exist.

@@ -90,6 +90,9 @@ func openAll(j *job, log *zap.Logger) (*books, error) {
 	calendar, calendarErr := j.settings.Periods()
 	var err, storeErr, ledgerErr error
 	b.cfg, err = j.settings.Consumer(log, calendar, config.Version())
+	if err == nil {
+		_, err = b.cfg.Broker.Options() // which reads the files that the connection needs
+	}
 	b.store, storeErr = j.settings.Store()
 	b.ledger, ledgerErr = j.settings.OpenLedger(calendar)
 	if err = errors.Join(err, calendarErr, storeErr, ledgerErr); err != nil {

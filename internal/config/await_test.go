@@ -35,6 +35,23 @@ func hangsLater() func(context.Context) (bool, error) {
 	}
 }
 
+// hangs never answers.
+func hangs(ctx context.Context) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+// says away, and after a second something else.
+func saysElse() func(context.Context) (bool, error) {
+	away := up(time.Second, errAway, true)
+	return func(ctx context.Context) (bool, error) {
+		if again, err := away(ctx); err != nil {
+			return again, err
+		}
+		return true, errors.New("starting")
+	}
+}
+
 func TestAwaitEndsWithTheAnswerOrTheStartTimeout(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -46,6 +63,8 @@ func TestAwaitEndsWithTheAnswerOrTheStartTimeout(t *testing.T) {
 		{"comes up", func() func(context.Context) (bool, error) { return up(2*time.Second, errAway, true) }, 2 * time.Second, ""},
 		{"never comes", func() func(context.Context) (bool, error) { return up(time.Hour, errAway, true) }, 10 * time.Second, "waited 10s for the ledger (RECON_LEDGER_URL): away"},
 		{"says no", func() func(context.Context) (bool, error) { return up(time.Hour, errAway, false) }, 0, "away"},
+		{"hangs from the beginning", func() func(context.Context) (bool, error) { return hangs }, 10 * time.Second, "waited 10s for the ledger (RECON_LEDGER_URL): context deadline exceeded"},
+		{"says something else in the end", saysElse, 10 * time.Second, "waited 10s for the ledger (RECON_LEDGER_URL): starting"},
 		{"hangs at the end", hangsLater, 10 * time.Second, "waited 10s for the ledger (RECON_LEDGER_URL): away"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,6 +95,34 @@ func TestAwaitStopsWhenItIsToldTo(t *testing.T) {
 		}
 		if took := time.Since(start); took != 3*time.Second {
 			t.Errorf("took %s, want 3s", took)
+		}
+	})
+}
+
+// Only who cancels knows why it ended; a caller's deadline says less than the answer does.
+func TestAwaitExplainsTheCallersDeadlineToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e config.Effective
+		e.Timeout.Startup = time.Minute
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if err := e.Await(ctx, "ledger", up(time.Hour, errAway, true)); !errors.Is(err, errAway) {
+			t.Errorf("got %v, want %v", err, errAway)
+		}
+	})
+}
+
+func TestAwaitEndsWhatItsQuestionsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e config.Effective
+		e.Timeout.Startup = time.Minute
+		var lent context.Context
+		err := e.Await(t.Context(), "ledger", func(ctx context.Context) (bool, error) {
+			lent = ctx
+			return false, nil
+		})
+		if err != nil || lent.Err() == nil {
+			t.Errorf("%v; the question's context has %v, want it ended", err, lent.Err())
 		}
 	})
 }

@@ -69,6 +69,7 @@ func TestPartsRefuseWhatTheyCannotBeMadeFrom(t *testing.T) {
 		{"no redis", "{}", store, []string{"redis.url (RECON_REDIS_URL)"}},
 		{"redis that is none", "redis: {url: 'http://h'}", store, []string{"redis.url"}},
 		{"memory without time", "redis: {url: 'redis://h:1'}\ndedup: {ttl: -1s}", store, []string{"redis.url"}},
+		{"prefix of keys that is none", "redis: {url: 'redis://h:1'}\ntopics: {prefix: 'a{b'}", store, []string{"redis.url", `"a{b"`}},
 		{"lease of a run without time", "redis: {url: 'redis://h:1'}\ndedup: {run_lease: -1s}", store, []string{"redis.url"}},
 		{"no ledger", "{}", books, []string{"ledger.url (RECON_LEDGER_URL)"}},
 		{"ledger that is none", "ledger: {url: 'mysql://h'}", books, []string{"ledger.url"}},
@@ -159,6 +160,17 @@ kafka:
 	}
 }
 
+// dollars is a record of a Saturday in a currency that is not the entity's.
+func dollars(t *testing.T) *envelope.Message {
+	t.Helper()
+	m, err := envelope.Decode([]byte(`{"source_hash":"hash-0001","ledger_entity":"ACME","currency":"USD","amount":"1.00","match_decision":"MATCHED","booking_date":"2026-11-28"}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Identify(envelope.Coordinates{Topic: "recon.main", Offset: 1})
+	return m
+}
+
 // Which rate is the right one, the settings decide: here only the opposite direction, of one type and source, is
 // known, and the record is of the Saturday after.
 func TestEverySettingOfRatesReachesTheLedger(t *testing.T) {
@@ -185,14 +197,38 @@ func TestEverySettingOfRatesReachesTheLedger(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := envelope.Decode([]byte(`{"source_hash":"hash-0001","ledger_entity":"ACME","currency":"USD","amount":"1.00","match_decision":"MATCHED","booking_date":"2026-11-28"}`), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.Identify(envelope.Coordinates{Topic: "recon.main", Offset: 1})
-			if err = l.Precheck(ctx, m); (err == nil) != (c.want == "") || err != nil && fault.Of(err).Code != c.want {
+			if err = l.Precheck(ctx, dollars(t)); (err == nil) != (c.want == "") || err != nil && fault.Of(err).Code != c.want {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestCalendarReachesTheLedger(t *testing.T) {
+	calendar, err := period.Load("calendar.json", []byte(`{"version": 1, "revision": "1", "calendars": [{"id": "c", "timezone": "Europe/Berlin", "holidays": ["2026-11-27"],
+		"periods": [{"id": "2026", "from": "2026-01-01", "to": "2026-12-31", "state": "open"}]}], "default": {"calendar": "c"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The calendar makes Friday a holiday: Saturday's rate is Thursday's.
+	for _, c := range []struct {
+		calendar *period.Calendar
+		want     fault.Code
+	}{{calendar, ""}, {nil, fault.RateNotPublished}} {
+		l, err := load(t, "ledger: {url: 'sqlite:"+filepath.Join(t.TempDir(), "l")+"'}\nfx: {date: previous_business_day}").OpenLedger(c.calendar)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ctx := t.Context()
+		err = errors.Join(l.Migrate(ctx), l.PutCurrency(ctx, "USD"), l.PutEntity(ctx, "ACME", "EUR"), l.PutRate(ctx, ledger.Rate{
+			Base: "EUR", Quote: "USD", Date: "2026-11-26", Type: "spot", Rate: decimal.RequireFromString("1.25"), Source: "ecb",
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Precheck(ctx, dollars(t)); (err == nil) != (c.want == "") || err != nil && fault.Of(err).Code != c.want {
+			t.Errorf("calendar %v: %v, want %q", c.calendar != nil, err, c.want)
+		}
 	}
 }

@@ -3,11 +3,14 @@ package demo_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +73,74 @@ func TestRealDemoWhoseBooksDoNotCloseSaysSo(t *testing.T) {
 	}
 	if l := left(t, dir); len(l) > 0 {
 		t.Errorf("%v is left", l)
+	}
+}
+
+func TestRealDemoInWhichAHashPostedTwiceNamesIt(t *testing.T) {
+	folder(t)
+	var out bytes.Buffer
+	err := demo.Doubled(t.Context(), &out, message(t, "hash-0001", "bank"))
+	if !errors.Is(err, demo.ErrNotClosed) || !strings.Contains(err.Error(), "hash-0001 has 2 postings") {
+		t.Errorf("%v, want %v and the hash\n%s", err, demo.ErrNotClosed, out.String())
+	}
+}
+
+// letter is that of a record of a system which failed at its first attempt.
+func letter(t *testing.T, offset int64, hash, system string) *envelope.Letter {
+	t.Helper()
+	root := envelope.Coordinates{Topic: "recon.main", Offset: offset}
+	value := `{"source_hash":"` + hash + `","ledger_entity":"ACME","currency":"EUR","amount":"1.00","match_decision":"MATCHED","source_system":"` + system + `"}`
+	return &envelope.Letter{
+		FailureCode: fault.FailedPoison, FailureClass: fault.Poison, ErrorCode: fault.CurrencyUnmapped, ErrorDetail: "not mapped",
+		SourceStage: fault.StageCurrency, AttemptCount: 1, Lineage: envelope.Lineage{Root: root},
+		Message:  envelope.Facts{SourceHash: hash, LedgerEntity: "ACME", Currency: "EUR", Amount: "1", MatchDecision: "MATCHED"},
+		Origin:   envelope.Origin{Coordinates: root, LeaderEpoch: -1, TimestampType: envelope.CreateTime},
+		Original: envelope.Original{Value: []byte(value)}, FirstSeenAt: time.Unix(1, 0).UTC(), DeadLetteredAt: time.Unix(2, 0).UTC(),
+		Producer: envelope.Producer{Service: "recon-consumer", Version: "1", Instance: "i", Group: "g", ConfigDigest: "d"},
+	}
+}
+
+// Each of the first three letters is stopped by one gate alone. The gate of periods has no calendar here.
+func TestRealDemoAsksItsGates(t *testing.T) {
+	folder(t)
+	differs := letter(t, 1, "hash-0001", "bank")
+	differs.Message.Currency = "USD"
+	var out bytes.Buffer
+	err := demo.Replay(t.Context(), &out, message(t, "hash-0003", "bank"),
+		differs, letter(t, 2, "hash-0002", "carrier-billing"), letter(t, 3, "hash-0003", "bank"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"STILL_INVALID", "CAUSE_NOT_FIXED", "REPLAY_DUPLICATE", "selected 3 = reinjected 0 + suppressed 1 + quarantined 0 + refused 2 +"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the replay does not say %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// What went wrong on the way is said although the books close.
+func TestRealDemoThatCannotGoOnSaysWhy(t *testing.T) {
+	dir := folder(t)
+	var broke error
+	out := &cutter{after: "the causes are mended", cut: sync.OnceFunc(func() {
+		files, err := filepath.Glob(dir + "/*/ledger.sqlite")
+		if err != nil || len(files) != 1 {
+			broke = fmt.Errorf("ledgers %v, %v", files, err)
+			return
+		}
+		l, err := sql.Open("sqlite", files[0])
+		if err == nil {
+			_, err = l.Exec(`PRAGMA busy_timeout = 5000; DROP TABLE currencies`)
+			err = errors.Join(err, l.Close())
+		}
+		broke = err
+	})}
+	err := demo.Run(t.Context(), out, demo.Options{})
+	if broke != nil {
+		t.Fatal(broke)
+	}
+	if err == nil || !strings.Contains(err.Error(), "currencies") {
+		t.Errorf("the demo ended with %v, want what it could not enter", err)
 	}
 }
 

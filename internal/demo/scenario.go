@@ -89,7 +89,7 @@ func (s *stage) play(ctx context.Context) error {
 		return err
 	}
 	posted, suppressed, dead := s.count.by()
-	s.view.title("every record has an outcome: %d posted, %d suppressed as duplicates, %d dead letters", posted, suppressed, dead)
+	s.view.title("every record has an outcome: %d posted, %d suppressed, %d dead letters", posted, suppressed, dead)
 	s.view.title("the causes are mended: the ledger learns SEK and its rate, the carrier answers again")
 	s.carrier.up.Store(true)
 	if err := errors.Join(s.ledger.PutCurrency(ctx, "SEK"), s.rate(ctx, "SEK", sekPerDay)); err != nil {

@@ -105,7 +105,8 @@ func (e *Engine) clamp(said *envelope.Retry, at envelope.Coordinates, now time.T
 			clamped = true
 		}
 	}
-	if latest := now.Add(e.cfg.Tiers.Largest() + clampSlack); said.Due.After(latest) {
+	longest, _ := e.cfg.Topics.DelayOf(at.Topic) // it may come from an earlier configuration
+	if latest := now.Add(max(longest, e.cfg.Tiers.Largest()) + clampSlack); said.Due.After(latest) {
 		said.Due = latest.UTC()
 		clamped = true
 	}

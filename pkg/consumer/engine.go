@@ -23,6 +23,7 @@ var (
 	ErrOffsetGone     = errors.New("committed offset is outside the log")
 	ErrTopicRecreated = errors.New("topic recreated")
 	ErrTopicMissing   = errors.New("topic missing")
+	ErrTopicCompacted = errors.New("topic is compacted")
 	ErrTopicTooSmall  = errors.New("topic takes no whole letter")
 	ErrFenced         = errors.New("another process has this static member id")
 	ErrHandlerStuck   = errors.New("handlers ignore the end of their context")

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/zap"
 
 	"recon/pkg/audit"
 	"recon/pkg/broker"
@@ -79,6 +80,9 @@ func (e *Engine) openTopics(ctx context.Context, adm *kadm.Client) error {
 	for _, topic := range found.Tiers() {
 		e.tiers[topic] = struct{}{}
 	}
+	if err := e.judge(found.Verify()); err != nil {
+		return err
+	}
 	e.limits = found.Limits()
 	for _, topic := range []string{e.cfg.Topics.DLQ(), e.cfg.Topics.Audit()} {
 		if n := e.limit(topic); n < wholeLetter {
@@ -86,6 +90,20 @@ func (e *Engine) openTopics(ctx context.Context, adm *kadm.Client) error {
 		}
 	}
 	return nil
+}
+
+// judge refuses topics that lose records by compaction: two records of one key are two transactions. What else breaks a
+// promise is told, each start anew; `consumer check --online` has it all.
+func (e *Engine) judge(findings []topics.Finding) error {
+	var errs []error
+	for _, f := range topics.Wrongs(findings) {
+		if f.Setting == topics.CleanupPolicy {
+			errs = append(errs, fmt.Errorf("%w: %s", ErrTopicCompacted, f))
+			continue
+		}
+		e.log.Error("topic setting breaks a promise of the service", zap.String("topic", f.Topic), zap.String("finding", f.String()))
+	}
+	return errors.Join(errs...)
 }
 
 // openStore begins with the store, which wants to know whether this group has ever committed an offset.
@@ -117,7 +135,12 @@ func (e *Engine) patiently(ctx context.Context, whom string, heals func(error) b
 	limit := time.Now().Add(e.patience)
 	for n := 0; ; n++ {
 		err := ask()
-		if err == nil || !heals(err) {
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err() // whatever the answer was: a stop is no fault
+		case !heals(err):
 			return err
 		}
 		if time.Now().Add(pause(n)).After(limit) {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"recon/pkg/consumer"
@@ -189,6 +190,34 @@ func TestMalformedHeadersOnATierNeverStopIt(t *testing.T) {
 		m.end(t)
 		if w.count(consumer.Malformed) == 0 {
 			t.Error("nothing was counted as malformed")
+		}
+	})
+}
+
+// A tier that is no longer configured is read until it is empty, and its records keep their due times.
+func TestRecordsOfATierOfAnEarlierConfigurationKeepTheirDueTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		old := w.names.Tier(6 * time.Hour)
+		if _, err := kadm.NewClient(w.out).CreateTopic(t.Context(), partitions, 1, nil, old); err != nil {
+			t.Fatal(err)
+		}
+		root := envelope.Coordinates{Topic: w.names.Main(), Partition: 1, Offset: 7}
+		due := time.Now().Add(5 * time.Hour).UTC().Truncate(time.Millisecond)
+		copied := envelope.Retry{Root: root, Origin: root, Attempt: 1, FirstSeen: time.Now().UTC(), Due: due, Code: fault.RateNotPublished}
+		r := message(1)
+		r.Topic, r.Partition, r.Headers = old, 1, copied.Append(nil)
+		if err := w.out.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		m := w.start(nil)
+		w.until(6*time.Hour, "the posting", func() bool { return w.ledger.posted() == 1 })
+		m.end(t)
+		if at := w.ledger.calls()[0].at; at.Before(due) || at.Sub(due) > time.Minute {
+			t.Errorf("ran at %s, due was %s", at, due)
+		}
+		if n := w.count(consumer.Malformed); n != 0 {
+			t.Errorf("%d malformed_headers for what an earlier configuration wrote", n)
 		}
 	})
 }

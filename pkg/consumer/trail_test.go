@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -118,6 +119,31 @@ func TestTopicThatTakesNoWholeLetterIsRefusedAtTheStart(t *testing.T) {
 				t.Errorf("%s: Run returned %v, want ErrTopicTooSmall", topic, m.err)
 			}
 			limit(64 << 10)
+		}
+		m := w.start(nil)
+		w.assigned()
+		m.end(t)
+	})
+}
+
+// Compaction keeps one record of a key, and a key is an entity's: all but the latest letter would be gone.
+func TestCompactedTopicIsRefusedAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, short)
+		for _, topic := range []string{w.names.Main(), w.names.Tier(short[0]), w.names.DLQ()} {
+			policy := func(s string) {
+				set := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "cleanup.policy", Value: &s}}
+				if _, err := kadm.NewClient(w.out).AlterTopicConfigs(t.Context(), set, topic); err != nil {
+					t.Fatal(err)
+				}
+			}
+			policy("compact")
+			m := w.start(nil)
+			<-m.done
+			if !errors.Is(m.err, consumer.ErrTopicCompacted) || !strings.Contains(m.err.Error(), topic) {
+				t.Errorf("%s: Run returned %v, want ErrTopicCompacted that names it", topic, m.err)
+			}
+			policy("delete")
 		}
 		m := w.start(nil)
 		w.assigned()
