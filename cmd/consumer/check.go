@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -36,10 +37,10 @@ func (c *checkCmd) Run(j *job) error {
 	if !c.Online {
 		return nil
 	}
-	var errs []error
+	var bad []string
 	say := func(what string, err error) {
 		if err != nil {
-			errs = append(errs, err)
+			bad = append(bad, what)
 			fmt.Fprintf(j.out, "%s: %v\n", what, err)
 			return
 		}
@@ -50,11 +51,25 @@ func (c *checkCmd) Run(j *job) error {
 	if err == nil {
 		say("dedup store", checkStore(j.ctx, books, committed))
 	}
-	say("ledger", books.ledger.Ping(j.ctx))
-	if len(errs) > 0 {
-		return fmt.Errorf("%w: %w", errPrecondition, errors.Join(errs...))
+	err = books.ledger.Ping(j.ctx)
+	say("ledger", err)
+	if err == nil {
+		warnOfNoCurrency(j, books)
+	}
+	if len(bad) > 0 { // why has been said
+		return fmt.Errorf("%w: %s", errPrecondition, strings.Join(bad, ", "))
 	}
 	return nil
+}
+
+// warnOfNoCurrency looks at what the ledger's owners must fill, once the first start has made the tables.
+func warnOfNoCurrency(j *job, b *books) {
+	switch some, err := b.ledger.MapsAny(j.ctx); {
+	case err != nil:
+		fmt.Fprintf(j.out, "warning: ledger: its table currencies cannot be read: %v; the first `consumer run` makes it where it may, then it wants filling\n", err)
+	case !some:
+		fmt.Fprintln(j.out, "warning: ledger: it maps no currency, so every record becomes a dead letter CURRENCY_UNMAPPED: fill the table currencies")
+	}
 }
 
 // checkKafka compares the topics with the contract, and tells whether the group has committed offsets.

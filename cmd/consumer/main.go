@@ -26,15 +26,22 @@ type commands struct {
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// execute runs one command line and returns its exit code.
+// execute runs one command line and returns its exit code. The first signal lets what is in hand end in order, the
+// second one ends the process at once, which loses nothing: what was not committed comes again.
 func execute(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	signal.Ignore(syscall.SIGPIPE) // a reader who leaves is an error of the output, and the command still tidies up
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	page := &page{to: out, cut: cancel}
 	var c commands
-	command, effective, ok, err := config.Parse("consumer", about, &c, &c.Flags, args, out)
+	command, effective, ok, err := config.Parse("consumer", about, &c, &c.Flags, args, page)
 	if err == nil && ok {
-		err = command.Run(&job{ctx: ctx, settings: effective, out: out, errs: errs})
+		err = command.Run(&job{ctx: ctx, settings: effective, out: page, errs: errs})
 	}
+	err = page.verdict(err)
 	if err != nil {
 		fmt.Fprintln(errs, "consumer:", err)
 	}

@@ -53,15 +53,31 @@ func (c *topicsCmd) Run(j *job) error {
 	return report(j, found.Verify(), c.Apply || len(plan) == 0)
 }
 
-// report prints findings; fail makes those that are wrong an error.
+// report prints findings, a line for all topics of which the same is to be said; fail makes those that are wrong an error.
 func report(j *job, findings []topics.Finding, fail bool) error {
-	for _, f := range findings {
+	for _, f := range joined(findings) {
 		fmt.Fprintln(j.out, f)
 	}
 	if wrong := topics.Wrongs(findings); len(wrong) > 0 && fail {
 		return fmt.Errorf("%w: %d topic settings break a promise of the service", errPrecondition, len(wrong))
 	}
 	return nil
+}
+
+// joined gives findings that differ in their topic alone one line, where the first of them stood.
+func joined(findings []topics.Finding) (lines []topics.Finding) {
+	at := make(map[topics.Finding]int)
+	for _, f := range findings {
+		same := f
+		same.Topic = ""
+		if i, ok := at[same]; ok {
+			lines[i].Topic += ", " + f.Topic
+			continue
+		}
+		at[same] = len(lines)
+		lines = append(lines, f)
+	}
+	return lines
 }
 
 // dial waits for a broker and returns a client for questions.

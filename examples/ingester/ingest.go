@@ -10,19 +10,42 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"recon/examples/ingester/statement"
 	"recon/pkg/broker"
 )
 
-// kafkaError is whatever went wrong after the files were found good.
-type kafkaError struct{ error }
+// lateError is whatever went wrong after the files were found good.
+type lateError struct{ error }
 
-func (e *kafkaError) Unwrap() error { return e.error }
+func (e *lateError) Unwrap() error { return e.error }
+
+// page is standard output. It remembers its first error.
+type page struct {
+	to  io.Writer
+	err error
+}
+
+// Write writes on until something is lost.
+func (p *page) Write(b []byte) (n int, err error) {
+	if p.err == nil {
+		n, p.err = p.to.Write(b)
+	}
+	return n, p.err
+}
+
+// broken is what was lost, nil where all was written; sent tells what became of the records.
+func (p *page) broken(sent string) error {
+	if p.err == nil {
+		return nil
+	}
+	return &lateError{fmt.Errorf("output: %w; %s", p.err, sent)}
+}
 
 // ingest reads all files, and sends their records when every file is good.
-func ingest(ctx context.Context, f *flags, out io.Writer) error {
+func ingest(ctx context.Context, f *flags, out *page) error {
 	if len(f.Brokers) == 0 && !f.DryRun {
 		return errors.New("--brokers (RECON_KAFKA_BROKERS) is empty: give host:port of at least one broker, or --dry-run")
 	}
@@ -34,7 +57,7 @@ func ingest(ctx context.Context, f *flags, out io.Writer) error {
 		describe(out, files)
 		fmt.Fprintln(out, "dry run: nothing was sent; it would be:")
 		summary(out, files)
-		return nil
+		return out.broken("nothing was sent")
 	}
 	cl, err := client(f)
 	if err != nil {
@@ -42,11 +65,14 @@ func ingest(ctx context.Context, f *flags, out io.Writer) error {
 	}
 	defer cl.Close()
 	describe(out, files)
+	if err := out.broken("nothing was sent"); err != nil {
+		return err
+	}
 	if err := send(ctx, cl, f, files); err != nil {
-		return &kafkaError{err}
+		return &lateError{err}
 	}
 	summary(out, files)
-	return nil
+	return out.broken("all records were sent")
 }
 
 // readAll reports what is wrong with each of the files, not with the first one alone.
@@ -178,6 +204,9 @@ func (t *tally) err(topic string) error {
 	defer t.mu.Unlock()
 	if t.first == nil {
 		return nil
+	}
+	if errors.Is(t.first, kerr.UnknownTopicOrPartition) {
+		return fmt.Errorf("%s took %d of %d records: there is no such topic: create it, or name another by --topic or --topics-prefix (RECON_TOPICS_PREFIX): %w", topic, t.acked, t.total, t.first)
 	}
 	return fmt.Errorf("%s took %d of %d records: %w; run it again, what was taken will be known by its source_hash", topic, t.acked, t.total, t.first)
 }

@@ -1,6 +1,7 @@
 // Command ingester reads bank files and puts their transactions on recon.main.
 //
-// All files are read and checked before the first record is sent. Exit codes: 0 done, 1 Kafka, 2 a flag or a file.
+// All files are read and checked before the first record is sent. Exit codes: 0 done, 1 Kafka or the output, 2 a flag or a
+// file.
 package main
 
 import (
@@ -16,11 +17,13 @@ import (
 	"github.com/alecthomas/kong"
 
 	"recon/examples/ingester/statement"
+	"recon/pkg/topics"
 )
 
 type flags struct {
 	Brokers          []string        `help:"Addresses of some brokers, host:port." env:"RECON_KAFKA_BROKERS" placeholder:"ADDR"`
-	Topic            string          `help:"Topic to write to." default:"recon.main"`
+	Topic            string          `help:"Topic to write to; else main under the prefix."`
+	TopicsPrefix     string          `help:"Beginning of the topics' names." env:"RECON_TOPICS_PREFIX" default:"recon" placeholder:"recon"`
 	Entity           string          `help:"ledger_entity of all records; else the account that a file names. A CSV names none and needs it."`
 	Currency         string          `help:"Currency of CSV rows that name none."`
 	Level            statement.Level `help:"What becomes a record in camt files: entry or detail." default:"entry"`
@@ -40,19 +43,22 @@ func main() {
 func run(ctx context.Context, args []string, out, diag io.Writer) int {
 	var f flags
 	left := -1
-	_, err := kong.Must(&f, kong.Name("ingester"), kong.Description("Puts the transactions of bank files on recon.main."),
+	_, err := kong.Must(&f, kong.Name("ingester"), kong.Description("Puts the transactions of bank files on main, the topic that the consumer reads."),
 		kong.Writers(out, diag), kong.Exit(func(code int) { left = code })).Parse(args)
 	if left >= 0 { // help
 		return left
 	}
 	if err == nil {
-		err = ingest(ctx, &f, out)
+		if f.Topic == "" {
+			f.Topic = topics.Names{Prefix: f.TopicsPrefix}.Main()
+		}
+		err = ingest(ctx, &f, &page{to: out})
 	}
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintln(diag, "ingester:", err)
-	if errors.As(err, new(*kafkaError)) {
+	if errors.As(err, new(*lateError)) {
 		return 1
 	}
 	return 2

@@ -353,3 +353,35 @@ func TestIntradayAndLevelReachTheReader(t *testing.T) {
 		t.Errorf("exit %d, %s%s", code, out, diag)
 	}
 }
+
+func TestPrefixComesFromTheEnvironmentAndATopicThatIsNamedWins(t *testing.T) {
+	c := cluster(t)
+	t.Setenv("RECON_TOPICS_PREFIX", "eu")
+	args := append([]string{"--brokers", c.ListenAddrs()[0], "--timeout", "1s"}, files(t, "bai2.txt")...)
+	code, _, diag := invoke(t, args...)
+	if code != 1 || !strings.Contains(diag, "eu.main took 0 of 5 records: there is no such topic: create it") || !strings.Contains(diag, "RECON_TOPICS_PREFIX") {
+		t.Errorf("exit %d, %q, want the topic and what to do", code, diag)
+	}
+	for _, explicit := range [][]string{{"--topic", "recon.main"}, {"--topics-prefix", "recon"}} {
+		if code, _, diag := invoke(t, append(explicit, args...)...); code != 0 {
+			t.Errorf("%v: exit %d, %s", explicit, code, diag)
+		}
+	}
+	consumed(t, c, 10)
+}
+
+func TestOutputThatIsLostIsExit1AndNothingIsSent(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	c := cluster(t)
+	for _, how := range [][]string{{"--dry-run"}, {"--brokers", c.ListenAddrs()[0]}} {
+		var diag bytes.Buffer
+		code := main.Run(t.Context(), append(how, files(t, "bai2.txt")...), full, &diag)
+		if code != 1 || !strings.Contains(diag.String(), "output: ") || !strings.Contains(diag.String(), "nothing was sent") {
+			t.Errorf("%v: exit %d, %q", how, code, diag.String())
+		}
+	}
+}

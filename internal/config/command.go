@@ -35,6 +35,7 @@ func Parse(name, about string, grammar any, flags *Flags, args []string, out io.
 		kong.Name(name), kong.Description(about), kong.Writers(out, out),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
 		kong.Exit(func(int) { panic(errHelp) }),
+		kong.PostBuild(tellDefaults),
 	}, more...)...)
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("grammar of %s: %w", name, err)
@@ -56,6 +57,22 @@ func Parse(name, about string, grammar any, flags *Flags, args []string, out io.
 		return nil, nil, false, &UsageError{err}
 	}
 	return ctx, e, true, nil
+}
+
+// tellDefaults ends the help of each setting with its default, where it has one.
+func tellDefaults(k *kong.Kong) error {
+	defaults := Defaults()
+	for _, l := range leaves(&defaults) {
+		if l.field.IsZero() {
+			continue
+		}
+		for _, f := range k.Model.Flags {
+			if f.Name == l.flag() {
+				f.Help += " Default: " + l.text() + "."
+			}
+		}
+	}
+	return nil
 }
 
 // given are the settings that the command line names, by path.

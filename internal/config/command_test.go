@@ -116,3 +116,32 @@ func TestGrammarThatIsNoneIsNoMistakeOfTheUser(t *testing.T) {
 		t.Errorf("ok %v, %v, want an error about the grammar of tool", ok, err)
 	}
 }
+
+// A default that help names is the one in force.
+func TestHelpNamesEachDefault(t *testing.T) {
+	testkit.Settings(t)
+	_, _, out, err := parse(t, "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(out), " ")
+	e, err := config.Load(config.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, l := range e.Lines() {
+		flag := "--" + strings.NewReplacer(".", "-", "_", "-").Replace(l.Path)
+		_, help, ok := strings.Cut(said, " "+flag+"=")
+		if !ok || l.Value == "" || l.Value == "0" || l.From != "default" {
+			continue
+		}
+		n++
+		if help, _, _ = strings.Cut(help, " --"); !strings.Contains(help, "Default: "+l.Value+".") {
+			t.Errorf("%s: help says %q, want the default %s", flag, help, l.Value)
+		}
+	}
+	if n < 15 || strings.Contains(said, "…,") {
+		t.Errorf("%d defaults checked; help:\n%s", n, out)
+	}
+}

@@ -33,7 +33,7 @@ type Settings struct {
 
 // Kafka says how to reach the brokers.
 type Kafka struct {
-	Brokers  []string `yaml:"brokers" help:"Brokers to begin with." placeholder:"HOST:PORT,…"`
+	Brokers  []string `yaml:"brokers" help:"Brokers to begin with." placeholder:"HOST:PORT"`
 	ClientID string   `yaml:"client_id" help:"Client id in the broker's logs and quotas." placeholder:"NAME"`
 	TLS      TLS      `yaml:"tls" embed:"" prefix:"tls-"`
 	SASL     SASL     `yaml:"sasl" embed:"" prefix:"sasl-"`
@@ -63,7 +63,7 @@ type Topics struct {
 
 // Retry says how often and when a failed record is tried again.
 type Retry struct {
-	Tiers []string `yaml:"tiers" help:"Delays of the tiers, growing." placeholder:"2s,30s,…"`
+	Tiers []string `yaml:"tiers" help:"Delays of the tiers, growing." placeholder:"DURATION"`
 	// Policies are those of the file: by error code, each with what it changes of the code's defaults.
 	Policies map[string]Policy `yaml:"policies" kong:"-"`
 }

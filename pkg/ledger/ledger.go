@@ -56,6 +56,8 @@ type database interface {
 	// lookup returns the posting of a hash, nil when there is none.
 	lookup(ctx context.Context, hash string) (*envelope.AlreadyPosted, error)
 	each(ctx context.Context, visit func(Posting) error) error
+	// mapsAny tells whether the table currencies has a row.
+	mapsAny(ctx context.Context) (bool, error)
 	// put runs one statement of owners.go and returns how many rows it wrote.
 	put(ctx context.Context, statement string, args ...any) (int64, error)
 	// blame gives an error its code; everyone: it says nothing about a record, no one can post now.

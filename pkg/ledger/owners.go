@@ -31,6 +31,14 @@ func (s *SQL) PutCurrency(ctx context.Context, code string) error {
 	return s.put(ctx, `INSERT INTO currencies (currency) VALUES (?) ON CONFLICT (currency) DO NOTHING`, code)
 }
 
+// MapsAny tells whether any currency is mapped. Where none is, no record can post.
+func (s *SQL) MapsAny(ctx context.Context) (bool, error) {
+	some, err := s.db.mapsAny(ctx)
+	return some, s.blame(ctx, err)
+}
+
+const anyCurrency = `SELECT EXISTS (SELECT 1 FROM currencies)`
+
 // PutDocument says that a document has arrived: records whose counterpart_ref names it may post.
 func (s *SQL) PutDocument(ctx context.Context, ref string) error {
 	return s.put(ctx, `INSERT INTO documents (ref) VALUES (?) ON CONFLICT (ref) DO NOTHING`, ref)

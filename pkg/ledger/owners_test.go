@@ -1,9 +1,11 @@
 package ledger_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"recon/internal/testkit"
 	"recon/pkg/ledger"
 )
 
@@ -86,4 +88,21 @@ func TestRealPublishingTheSameAgainChangesNothingAndAnotherValueIsRefused(t *tes
 			b.t.Errorf("got %s, want the last one", got)
 		}
 	})
+}
+
+func TestRealALedgerWithoutCurrenciesIsToldFromOneWithSome(t *testing.T) {
+	for name, url := range map[string]string{"sqlite": file(t), "postgres": testkit.Schema(t, testkit.Postgres(t))} {
+		b := open(t, url, ledger.Config{})
+		if some, err := b.MapsAny(t.Context()); some || !ledger.IsAway(err) || !strings.Contains(err.Error(), "currencies") {
+			t.Errorf("%s without tables: %v, %v, want the table named", name, some, err)
+		}
+		b.must(b.Migrate(t.Context()))
+		if some, err := b.MapsAny(t.Context()); some || err != nil {
+			t.Errorf("%s with nothing mapped: %v, %v", name, some, err)
+		}
+		b.maps("EUR")
+		if some, err := b.MapsAny(t.Context()); !some || err != nil {
+			t.Errorf("%s with EUR mapped: %v, %v", name, some, err)
+		}
+	}
 }

@@ -114,6 +114,11 @@ func (p *postgres) each(ctx context.Context, visit func(Posting) error) error {
 	return rows.Err()
 }
 
+func (p *postgres) mapsAny(ctx context.Context) (some bool, err error) {
+	err = p.pool.QueryRow(ctx, anyCurrency).Scan(&some)
+	return some, err
+}
+
 func (p *postgres) put(ctx context.Context, statement string, args ...any) (int64, error) {
 	tag, err := p.pool.Exec(ctx, numbered(statement), args...)
 	return tag.RowsAffected(), err

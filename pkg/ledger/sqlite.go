@@ -202,6 +202,11 @@ func (s *sqlite) each(ctx context.Context, visit func(Posting) error) error {
 	return rows.Err()
 }
 
+func (s *sqlite) mapsAny(ctx context.Context) (some bool, err error) {
+	err = s.reader.QueryRowContext(ctx, anyCurrency).Scan(&some)
+	return some, err
+}
+
 func (s *sqlite) put(ctx context.Context, statement string, args ...any) (int64, error) {
 	res, err := s.writer.ExecContext(ctx, statement, args...)
 	if err != nil {
