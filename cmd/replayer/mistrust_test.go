@@ -31,6 +31,21 @@ func TestRealVerifyOfAGroupThatCommittedNothingProvesNothing(t *testing.T) {
 	}
 }
 
+// Books that close say how much of main they do not speak of.
+func TestRealVerifySaysWhatTheGroupHasNotReached(t *testing.T) {
+	p := newPlant(t)
+	p.send(3, "EUR", "")
+	p.await("postings", func() bool { return len(p.postings()) == 3 })
+	p.committed()
+	if got := run("audit", "verify").want(t, replay.ExitDone, "completeness closes"); strings.Contains(got.out, "not reached") {
+		t.Errorf("everything is reached, and it says:\n%s", got.out)
+	}
+	p.stop()
+	p.send(5, "USD", "")
+	run("audit", "verify").want(t, replay.ExitDone, "ingested 3 = posted 3", "not counted: the records of 5 offsets of main", "completeness closes")
+	run("audit", "verify", "--output=json").want(t, replay.ExitDone, `"offsets_not_reached": 5`)
+}
+
 // A table that could not be written, on a full disk for instance, is no success.
 func TestOutputThatIsLostIsAnError(t *testing.T) {
 	s := newShelf(t)

@@ -72,7 +72,7 @@ func (r *wayBack) keep(name string, p *replay.Plan) error {
 	}
 	_, err = file.Write(b)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("plan file: %w", err)
+		return fmt.Errorf("plan file: %w", errors.Join(err, os.Remove(name))) // half a plan would only be in the way
 	}
 	fmt.Fprintf(r.aside(), "plan file %s: `replayer replay --plan %s` executes it\n", name, name)
 	switch r.form {

@@ -26,7 +26,7 @@ type LeaseHeldError struct {
 
 // Error names the holder and since when it holds.
 func (e *LeaseHeldError) Error() string {
-	return fmt.Sprintf("%v: %s, since %s", ErrLeaseHeld, e.Owner, e.Since.Format(stamp))
+	return fmt.Sprintf("%v: %s, since %s; a run that was killed holds it for dedup.run_lease after its last renewal", ErrLeaseHeld, e.Owner, e.Since.Format(stamp))
 }
 
 // Is makes every LeaseHeldError an ErrLeaseHeld.

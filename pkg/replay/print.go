@@ -76,7 +76,8 @@ func PrintCases(w io.Writer, cases []*Case, now time.Time) {
 		})
 	}
 	t.Render()
-	printTotals(w, fmt.Sprintf("%d letters", len(cases)), TotalsOf(slices.Values(cases)))
+	fmt.Fprintf(w, "letters listed: %d\n", len(cases))
+	printTotals(w, "listed", TotalsOf(slices.Values(cases)))
 }
 
 // PrintUnreadable prints what could not be decoded.

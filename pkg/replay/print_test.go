@@ -35,7 +35,7 @@ func TestPagesSayWhatAPersonNeeds(t *testing.T) {
 		replay.PrintReport(&pages[4], report)
 		for i, want := range [][]string{
 			{"open", "4", "POISON_MESSAGE", "(1d03h)", "EUR open: debit 0.00, credit 35.50, amounts 3", "unreadable amounts open: 1"},
-			{evil.EnvelopeID, "unreadable", "13.50", "recon.main/1@0", "4 letters"},
+			{evil.EnvelopeID, "unreadable", "13.50", "recon.main/1@0", "letters listed: 4"},
 			{"status         open", "\uFFFD[31mmapping\uFFFD", "integrity", "temporal", "no calendar", "a replay would now: reinject"},
 			{"DRY RUN: nothing is changed", "STILL_INVALID", "EUR to come back: debit 0.00, credit 35.50, amounts 3", "selected 4 = reinject 3 + complete 0 + confirm 0 + suppress 0 + refuse 1"},
 			{"refused  STILL_INVALID        1  AMOUNT_INVALID", "selected 4 = reinjected 3 + suppressed 0 + quarantined 0 + refused 1 + failed 0 + untouched 0\n", "EUR reinjected: debit 0.00, credit 35.50, amounts 3"},
