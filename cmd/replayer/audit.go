@@ -115,8 +115,8 @@ func printEvidence(j *job, e *audit.Evidence, result *audit.Result, beyond int64
 			open++
 		}
 	}
-	_, err := fmt.Fprintf(j.out, "as of %s, group %s\naudit trail: %d chains, %d without a closing record, %d records\n",
-		envelope.FormatTime(e.At), j.settings.Group, len(e.Trail.Chains), open, records)
+	_, err := fmt.Fprintf(j.out, "as of %s, group %s\naudit trail: %s, %d without a closing record, %s\n",
+		envelope.FormatTime(e.At), j.settings.Group, replay.Counted(len(e.Trail.Chains), "chain", "chains"), open, replay.Counted(records, "record", "records"))
 	for _, f := range e.Trail.Findings {
 		fmt.Fprintf(j.out, "TRAIL: %s: chain %q, record %d: %s\n", f.Fault, f.Chain, f.Seq, strconv.QuoteToGraphic(f.Text))
 	}

@@ -68,7 +68,11 @@ func (l *listing) hint() string {
 	if l.ended == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d letters that have ended are not listed: --all lists them", l.ended)
+	return "; " + l.unlisted()
+}
+
+func (l *listing) unlisted() string {
+	return replay.Counted(l.ended, "letter that has ended is not listed: --all lists it", "letters that have ended are not listed: --all lists them")
 }
 
 func (l *listing) write(j *job, now time.Time) error {
@@ -84,7 +88,7 @@ func (l *listing) write(j *job, now time.Time) error {
 	}
 	replay.PrintCases(j.out, l.cases, now)
 	if l.ended > 0 {
-		fmt.Fprintf(j.out, "%d letters that have ended are not listed: --all lists them\n", l.ended)
+		fmt.Fprintln(j.out, l.unlisted())
 	}
 	return nil
 }

@@ -87,16 +87,24 @@ func (r *wayBack) keep(name string, p *replay.Plan) error {
 	return nil
 }
 
-// confirm shows the plan to a person, who types the count of its letters. Anything else ends the command.
-func (r *wayBack) confirm(p *replay.Plan) error {
+// confirm shows the plan to a person, who types the count of the letters that are left of it. Anything else ends the
+// command. Where none is left nothing is asked: the run says so.
+func (r *wayBack) confirm(f *replay.Fold, p *replay.Plan) error {
+	left, err := p.Left(f)
+	if err != nil || left == 0 {
+		return err
+	}
 	var b bytes.Buffer
 	replay.PrintPlan(&b, p)
 	_, body, _ := strings.Cut(b.String(), "\n") // the first line says that nothing will be changed
 	head := fault.Printable(fmt.Sprintf("Plan %s by %s: %s (%s)", p.ID, p.Actor, p.Reason, p.RootCause))
 	fmt.Fprintf(r.aside(), "%s\n%s", head, body)
 	r.sayCalendar()
+	if done := len(p.Entries) - left; done > 0 {
+		fmt.Fprintf(r.aside(), "of these %d done earlier, %d left\n", done, left)
+	}
 	answer := make(chan bool, 1)
-	go func() { answer <- replay.ConfirmCount(r.in, r.errs, len(p.Entries)) }() // who waits for a key cannot be ended
+	go func() { answer <- replay.ConfirmCount(r.in, r.errs, left) }() // who waits for a key cannot be ended
 	select {
 	case <-r.ctx.Done():
 		return fmt.Errorf("%w before the count was typed, nothing was changed", replay.ErrInterrupted)

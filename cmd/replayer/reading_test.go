@@ -70,7 +70,7 @@ func TestTablesShowPeopleWhatThereIs(t *testing.T) {
 	s := newShelf(t)
 	open := s.fill()
 	run("status").want(t, replay.ExitDone, "open             3", "in_flight        1", "confirmed        1", "SEK open: debit 1234.50, credit 0.00, amounts 1", "1 records of DLQ or dispositions cannot be decoded")
-	run("list").want(t, replay.ExitDone, "unreadable: recon.dlq/0@", open.EnvelopeID, "-1234.50", "letters listed: 4", "EUR listed: debit 0.00, credit 0.25, amounts 1", "1 letters that have ended are not listed: --all lists them")
+	run("list").want(t, replay.ExitDone, "unreadable: recon.dlq/0@", open.EnvelopeID, "-1234.50", "letters listed: 4", "EUR listed: debit 0.00, credit 0.25, amounts 1", "1 letter that has ended is not listed: --all lists it")
 	run("waiting").want(t, replay.ExitDone, "COUNTERPART_NOT_ARRIVED", "hash-000006", "EUR waiting 1: debit 0.00, credit 7.50, amounts 1")
 	run("show", envelope.EnvelopeID(open.Lineage.Root, 0)).want(t, replay.ExitDone, "the gates are not asked: that needs redis.url", "hash-000001", "-1234.50 SEK", "CURRENCY_UNMAPPED")
 	run("show", "7b7c1f3e-0000-5000-8000-000000000000").want(t, replay.ExitNothing, "no letter has the id")
@@ -121,7 +121,7 @@ func TestListSelects(t *testing.T) {
 			t.Errorf("list %s: %d letters, exit %d, want %d and %d\n%s", c.args, n, got.code, c.want, code, got.errs)
 		}
 	}
-	run("list", "--source-hash=hash-000004").want(t, replay.ExitNothing, "1 letters that have ended are not listed: --all lists them")
+	run("list", "--source-hash=hash-000004").want(t, replay.ExitNothing, "1 letter that has ended is not listed: --all lists it")
 }
 
 // Pitfall R27: a topic that is missing, or that loses letters, ends a command before anything is done.

@@ -135,7 +135,7 @@ func TestRealSecondRunIsRefusedAndAnInterruptedOneGoesOn(t *testing.T) {
 	run(replayArgs("--dry-run", "--all", "--plan-out="+plan)...).want(t, replay.ExitDone)
 	slow := p.child("replay", "--plan="+plan, "--yes", "--rate=1", "--as=slow kim")
 	p.awaitLetters(1, replay.Confirmed)
-	run("replay", "--plan="+plan, "--yes").want(t, replay.ExitLease, "another replay run holds the lease: slow kim on ")
+	run("replay", "--plan="+plan, "--yes").want(t, replay.ExitLease, "another replay run holds the lease: slow kim on ", "that is "+p.settings.Dedup.RunLease.String()+" here, and then it ends by itself")
 	if code := slow.Stop(); code != int(replay.ExitInterrupted) {
 		t.Errorf("an interrupted run exits with %d, want %d", code, replay.ExitInterrupted)
 	}
@@ -143,6 +143,10 @@ func TestRealSecondRunIsRefusedAndAnInterruptedOneGoesOn(t *testing.T) {
 		if !strings.Contains(slow.Output(), text) {
 			t.Errorf("an interrupted run does not say %q", text)
 		}
+	}
+	said, code := p.atTerminal("12\n", "replay", "--plan="+plan)
+	if code != int(replay.ExitUsage) || !strings.Contains(said, " done earlier, ") || strings.Contains(said, "letters (12)") {
+		t.Errorf("the rest of a plan is confirmed by the count of all: exit %d\n%s", code, said)
 	}
 	run("replay", "--plan="+plan, "--yes", "--wait=90s").want(t, replay.ExitDone, "are the work of an earlier run of this plan", "reinjected 12 = confirmed 12", "selected 12 = reinjected 12")
 	if rows := p.postings(); len(rows) != letters {

@@ -52,7 +52,7 @@ func (c *replayCmd) Run(j *job) error {
 	case c.DryRun:
 		return r.keep(c.PlanOut, plan)
 	case !c.Yes:
-		if err := r.confirm(plan); err != nil {
+		if err := r.confirm(f, plan); err != nil {
 			return err
 		}
 	}

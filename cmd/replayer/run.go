@@ -10,6 +10,7 @@ import (
 
 	"recon/internal/config"
 	"recon/pkg/audit"
+	"recon/pkg/dedup"
 	"recon/pkg/replay"
 	"recon/pkg/topics"
 )
@@ -46,6 +47,9 @@ func (r *wayBack) execute(f *replay.Fold, plan *replay.Plan, wait patience) (err
 	report, err := runner.Run(r.ctx, f, plan)
 	unsaid()
 	p.end()
+	if errors.Is(err, dedup.ErrLeaseHeld) {
+		err = fmt.Errorf("%w: that is %s here, and then it ends by itself", err, r.settings.Dedup.RunLease)
+	}
 	if report == nil {
 		return err
 	}
@@ -66,7 +70,7 @@ func awaitable(err error) bool {
 // await waits for confirmations. ran is how the run ended; that there was nothing left to do stays its answer.
 func (r *wayBack) await(runner *replay.Runner, f *replay.Fold, report *replay.Report, wait patience, ran error) error {
 	if n := len(report.After().Unconfirmed); n > 0 && isTerminal(r.errs) {
-		fmt.Fprintf(r.errs, "waiting up to %s for %d letters to be confirmed\n", wait.limit, n)
+		fmt.Fprintf(r.errs, "waiting up to %s for %s to be confirmed\n", wait.limit, replay.Counted(n, "letter", "letters"))
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, wait.limit)
 	defer cancel()

@@ -58,6 +58,22 @@ func (p *Plan) Count(of ...Outcome) int {
 	return n
 }
 
+// Left is how many letters of the plan no run of it has ended yet, as far as f has read. The errors are those with which
+// a run would not begin.
+func (p *Plan) Left(f *Fold) (int, error) {
+	n := 0
+	for i := range p.Entries {
+		_, done, err := p.Entries[i].standing(p.ID, f)
+		if err != nil {
+			return 0, err
+		}
+		if !done {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // newEntry freezes what the gates said of a letter.
 func newEntry(c *Case, v verdict) Entry {
 	return Entry{
@@ -83,13 +99,15 @@ func (e *Entry) standing(id string, f *Fold) (Result, bool, error) {
 		ending, ends := endings[s.State]
 		switch {
 		case s.PlanID == id && ends && done.Ending != EndReinjected: // what came of a replay, the status tells
-			done.Ending, done.Code = ending, s.Code
+			done.Ending, done.Code, done.Fact = ending, s.Code, s.Note
 		case s.PlanID != id && s.byRun():
 			other = s
 		}
 	}
 	status := c.Status()
 	switch {
+	case status == Open && other == nil && done.Ending == EndRefused && done.Code == fault.FailedInFlightElsewhere && e.Outcome == Reinject:
+		return Result{Case: c}, false, nil // what was in its way passes by itself: it is asked again, unless somebody else had it since
 	case done.Ending != EndUntouched:
 		return done, true, nil
 	case status == Open, status == Unrecorded:

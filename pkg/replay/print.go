@@ -171,6 +171,14 @@ func ConfirmCount(in io.Reader, out io.Writer, count int) bool {
 	return strings.TrimSpace(line) == strconv.Itoa(count)
 }
 
+// Counted writes a number with the word for one or for more.
+func Counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
 // printTotals prints one line per currency.
 func printTotals(w io.Writer, what string, t Totals) {
 	for _, currency := range slices.Sorted(maps.Keys(t.Currencies)) {

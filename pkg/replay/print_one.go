@@ -22,7 +22,7 @@ func PrintLetter(w io.Writer, c *Case, o *Opened, e Entry) {
 	line("letter", c.EnvelopeID)
 	line("status", c.Status())
 	line("root", fmt.Sprintf("%s generation %d", c.Root, c.Generation))
-	line("lies at", fmt.Sprintf("%s, %d copies", c.At, len(c.Copies)))
+	line("lies at", fmt.Sprintf("%s, %s", c.At, Counted(len(c.Copies), "copy", "copies")))
 	line("parent", c.Parent)
 	line("failure", fmt.Sprintf("%s (%s) at stage %s: %s", c.FailureCode, c.FailureClass, c.Stage, c.ErrorCode))
 	line("detail", c.Detail)

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"recon/pkg/audit"
+	"recon/pkg/dedup"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
 	"recon/pkg/replay"
@@ -181,6 +182,47 @@ func TestSamePlanAgainHasNothingToDo(t *testing.T) {
 		if got := len(w.all(w.names.Main())); got != 2 {
 			t.Errorf("%d records on main, want 2", got)
 		}
+		if r := report.Results[1]; !r.Earlier || !strings.Contains(r.Fact, "no rate") {
+			t.Errorf("what was refused earlier is %+v, want its fact", r)
+		}
+	})
+}
+
+// What is at work or waiting elsewhere ends by itself: the same plan asks again for what was refused for that, and for
+// nothing else. How much of a plan is left is known before it is run.
+func TestSamePlanAsksAgainForWhatWasInFlightElsewhere(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.ledger.refuse = func(m *envelope.Message) error {
+			if m.SourceHash == "hash-000002" {
+				return fault.New(fault.RateNotPublished, "no rate")
+			}
+			return nil
+		}
+		left := func(p *replay.Plan, want int) {
+			t.Helper()
+			if n, err := p.Left(w.fold()); err != nil || n != want {
+				t.Errorf("%d letters of the plan are left (%v), want %d", n, err, want)
+			}
+		}
+		l := w.letter(1, "ACME")
+		w.dead(l, w.letter(2, "ACME"), w.letter(3, "BETA"))
+		p := w.plan()
+		left(p, 3)
+		w.settle(dedup.Waiting, claimOf(w, l, other, 0))
+		report := w.run(p, replay.ExitIncomplete)
+		if r := report.Results[0]; r.Code != fault.FailedInFlightElsewhere {
+			t.Fatalf("the first letter is %s %s %q, want it in flight elsewhere", r.Ending, r.Code, r.Fact)
+		}
+		left(p, 1)
+		w.run(p, replay.ExitIncomplete)
+		left(p, 1)
+		posted(other, true)(w, l)
+		report = w.run(p, replay.ExitIncomplete)
+		if got, want := report.Line(), "selected 3 = reinjected 1 + suppressed 1 + quarantined 0 + refused 1 + failed 0 + untouched 0"; got != want || report.Earlier() != 2 {
+			t.Errorf("last line %q, %d of an earlier run; want %q and 2", got, report.Earlier(), want)
+		}
+		left(p, 0)
+		w.run(p, replay.ExitNothing)
 	})
 }
 
