@@ -62,7 +62,6 @@ type Engine struct {
 	brokerAway                atomic.Pointer[error]
 	assigned                  atomic.Int64 // partitions; below 0: not yet any assignment
 	committed                 atomic.Bool  // some offset was committed
-	told                      atomic.Bool  // the store knows that
 	stopping                  atomic.Bool  // no record is taken any more
 	unknownSince, unknownLast time.Time    // of UNKNOWN_TOPIC_ID; the poller's
 }
@@ -146,7 +145,6 @@ func (e *Engine) renew(work context.Context) {
 	e.assigned.Store(-1)
 	e.stopping.Store(false)
 	e.brokerAway.Store(nil) // storeAway stays: only an answer of the store ends it
-	e.client, e.endLife = nil, nil
 	e.journal, e.chain = e.given, nil
 }
 

@@ -106,11 +106,11 @@ func (e *Engine) attempt(d *delivery) (err error) {
 	if err = e.handler.Handle(ctx, lent(d.msg)); err == nil {
 		return nil
 	}
-	fault.Of(err) // an error that panics when it is read, a nil one of a type, does so here
+	v := fault.Of(err) // an error that panics when it is read, a nil one of a type, does so here
 	if p, ok := errors.AsType[*envelope.AlreadyPosted](err); ok {
 		return named(p, err)
 	}
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && !fault.Of(err).Known {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && !v.Known {
 		err = fault.Wrap(fault.DependencyTimeout, fmt.Errorf("attempt ended at its limit of %s: %w", e.cfg.HandlerTimeout, err))
 	}
 	return err

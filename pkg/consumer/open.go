@@ -275,11 +275,10 @@ const (
 )
 
 // tellCommitted lets the store remember that this group had offsets: one that has none later on is told from a new one.
+// The store knows when it has been told.
 func (e *Engine) tellCommitted(ctx context.Context) error {
-	if !e.committed.Load() || e.told.Load() {
+	if !e.committed.Load() {
 		return nil
 	}
-	err := e.store.MarkCommitted(ctx)
-	e.told.Store(err == nil)
-	return err
+	return e.store.MarkCommitted(ctx)
 }

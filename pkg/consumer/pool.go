@@ -17,7 +17,6 @@ type pool struct {
 	next    int // queue[next:] waits
 	idle    int
 	workers int
-	ends    int // workers that have ended
 	stopped bool
 	ended   sync.WaitGroup
 }
@@ -69,7 +68,7 @@ func (p *pool) stop(limit time.Duration) (left int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.workers - p.ends
+	return p.workers
 }
 
 func (p *pool) work() {
@@ -78,7 +77,7 @@ func (p *pool) work() {
 	for {
 		for p.next == len(p.queue) {
 			if p.stopped {
-				p.ends++
+				p.workers--
 				return
 			}
 			p.idle++

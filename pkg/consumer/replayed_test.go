@@ -36,16 +36,23 @@ func reserve(w *world, l *envelope.Letter) {
 	}
 }
 
+// reserved starts an engine whose one record becomes a letter, which a replayer then takes for its one replay.
+func reserved(w *world) (*member, *envelope.Letter) {
+	w.t.Helper()
+	w.ledger.script = func(context.Context, *envelope.Message) error { return fault.New(fault.CurrencyUnmapped, "no mapping") }
+	m := w.start(nil)
+	w.send(message(1))
+	w.until(time.Minute, "the letter", func() bool { return w.count(consumer.DeadLettered) == 1 })
+	l := w.letters()[0]
+	reserve(w, l)
+	return m, l
+}
+
 // Pitfalls R28, R29, R40: a replay starts at attempt 0 of the next generation, keeps its root, and confirms its letter.
 func TestReplayedRecordConfirmsItsLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, short)
-		w.ledger.script = func(context.Context, *envelope.Message) error { return fault.New(fault.CurrencyUnmapped, "no mapping") }
-		m := w.start(nil)
-		w.send(message(1))
-		w.until(time.Minute, "the letter", func() bool { return w.count(consumer.DeadLettered) == 1 })
-		l := w.letters()[0]
-		reserve(w, l)
+		m, l := reserved(w)
 		w.ledger.setScript(nil)
 		w.send(replay(l), replay(l)) // a repeat carries the same ids and collapses
 		w.until(time.Minute, "the posting", func() bool { return w.ledger.posted() == 1 })
@@ -75,12 +82,7 @@ func TestReplayedRecordConfirmsItsLetter(t *testing.T) {
 func TestReplayThatFailsAgainIsAChildLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, short)
-		w.ledger.script = func(context.Context, *envelope.Message) error { return fault.New(fault.CurrencyUnmapped, "no mapping") }
-		m := w.start(nil)
-		w.send(message(1))
-		w.until(time.Minute, "the letter", func() bool { return w.count(consumer.DeadLettered) == 1 })
-		l := w.letters()[0]
-		reserve(w, l)
+		m, l := reserved(w)
 		w.send(replay(l))
 		w.until(time.Minute, "the child", func() bool { return w.count(consumer.DeadLettered) == 2 })
 		m.end(t)
@@ -141,12 +143,7 @@ func TestForgedHeadersOnMainSteerNothing(t *testing.T) {
 func TestAnotherTransactionUnderTheHeadersOfATrueReplayIsALetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, short)
-		w.ledger.script = func(context.Context, *envelope.Message) error { return fault.New(fault.CurrencyUnmapped, "no mapping") }
-		m := w.start(nil)
-		w.send(message(1))
-		w.until(time.Minute, "the letter", func() bool { return w.count(consumer.DeadLettered) == 1 })
-		l := w.letters()[0]
-		reserve(w, l)
+		m, l := reserved(w)
 		w.ledger.setScript(nil)
 		w.send(replay(l))
 		w.until(time.Minute, "the posting", func() bool { return w.ledger.posted() == 1 })

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -10,9 +9,6 @@ import (
 
 	"recon/pkg/fault"
 )
-
-// errTooLarge is a write that its topic can never take.
-var errTooLarge = errors.New("record exceeds max.message.bytes")
 
 // write routes what no handler stands before: records that cannot be read, and those whose claim was not granted.
 func (l *loop) write() {
@@ -80,7 +76,7 @@ func (l *loop) fit(d *delivery) (*kgo.Record, error) {
 		rec.Key = nil // the key alone can be as large as a record
 	}
 	if size := sizeOf(rec); size > limit {
-		return nil, fmt.Errorf("compact letter of %d bytes to %s, limit %d: %w", size, rec.Topic, limit, errTooLarge)
+		return nil, fmt.Errorf("compact letter of %d bytes exceeds max.message.bytes=%d of %s", size, limit, rec.Topic)
 	}
 	return rec, nil
 }
