@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"recon/internal/config"
@@ -27,6 +28,14 @@ const (
 
 // errPrecondition is a condition that must hold before anything may run.
 var errPrecondition = errors.New("a precondition does not hold")
+
+// printed is how a command ended that returned err and whose output lost something: that is told where err is nothing else.
+func printed(lost, err error) error {
+	if lost != nil && (err == nil || errors.Is(err, lost) || errors.Is(err, context.Canceled)) {
+		return fmt.Errorf("output: %w", lost)
+	}
+	return err
+}
 
 func exitCode(err error) int {
 	var usage *config.UsageError

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"recon/internal/config"
+	"recon/internal/observe"
 )
 
 // commands are what the consumer can be told to do; each has a file of its own.
@@ -35,13 +36,13 @@ func execute(args []string, out, errs io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE) // a reader who leaves is an error of the output, and the command still tidies up
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	page := &page{to: out, cut: cancel}
+	page := observe.NewPage(out, cancel) // nobody reads what comes behind a lost line
 	var c commands
 	command, effective, ok, err := config.Parse("consumer", about, &c, &c.Flags, args, page)
 	if err == nil && ok {
 		err = command.Run(&job{ctx: ctx, settings: effective, out: page, errs: errs})
 	}
-	err = page.verdict(err)
+	err = printed(page.Err(), err)
 	if err != nil {
 		fmt.Fprintln(errs, "consumer:", err)
 	}

@@ -175,12 +175,7 @@ func (p *plant) evidence() *audit.Evidence {
 		Options: []kgo.Opt{kgo.SeedBrokers(p.kafka)}, Group: p.prefix, Main: p.names.Main(), Tiers: p.tiers(),
 		DLQ: p.names.DLQ(), Dispositions: p.names.Dispositions(), Audit: p.names.Audit(),
 		Postings: func(ctx context.Context, yield func(audit.Posting) error) error {
-			return p.ledger.Each(ctx, func(post ledger.Posting) error {
-				return yield(audit.Posting{
-					SourceHash: post.SourceHash, Root: post.Root, Generation: post.Generation, Digest: post.Digest,
-					Money: audit.Money{Currency: post.Currency, Amount: post.Amount, Readable: true},
-				})
-			})
+			return p.ledger.Each(ctx, func(post ledger.Posting) error { return yield(post.Evidence()) })
 		},
 	})
 	if err != nil {

@@ -49,16 +49,13 @@ func (*verifyCmd) Run(j *job) error {
 		return err
 	}
 	result := e.Books.Result()
-	beyond, err := t.beyond(e, result)
-	if err != nil {
+	if err := t.counted(e, result); err != nil {
 		return err
 	}
 	if j.form == asTable {
-		err = printEvidence(j, e, result, beyond)
+		err = printEvidence(j, e, result)
 	} else {
-		said := evidenceOf(e, result)
-		said.Beyond = beyond
-		err = j.document(said)
+		err = j.document(evidenceOf(e, result))
 	}
 	if err == nil && !(result.Closes() && e.Trail.Intact()) {
 		return fmt.Errorf("%w: completeness closes: %t, trail intact: %t", errIntegrity, result.Closes(), e.Trail.Intact())
@@ -66,30 +63,16 @@ func (*verifyCmd) Run(j *job) error {
 	return err
 }
 
-// beyond is how many offsets of main lie behind what the group has committed: nothing is said of their records. Books in
-// which nothing is counted although main holds records are refused: they close for any group that does not exist, and
-// prove nothing.
-func (t *tools) beyond(e *audit.Evidence, result *audit.Result) (offsets int64, err error) {
-	counted := result.Ingested.All().Records > 0 || slices.ContainsFunc(e.Spans, func(s broker.Span) bool {
+// counted refuses books in which nothing is counted although main holds records: they close for any group that does not
+// exist, and prove nothing.
+func (t *tools) counted(e *audit.Evidence, result *audit.Result) error {
+	if e.Beyond == 0 || result.Ingested.All().Records > 0 || slices.ContainsFunc(e.Spans, func(s broker.Span) bool {
 		return s.Topic == t.names.Main() && s.From < s.To
-	})
-	ends, err := t.adm.ListEndOffsets(t.ctx, t.names.Main())
-	if err == nil {
-		err = ends.Error()
+	}) {
+		return nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("where %s ends: %w", t.names.Main(), err)
-	}
-	for _, s := range e.Spans {
-		if end, ok := ends.Lookup(s.Topic, s.Partition); ok && s.Topic == t.names.Main() {
-			offsets += max(0, end.Offset-s.To)
-		}
-	}
-	if offsets > 0 && !counted {
-		return 0, fmt.Errorf("%w: %s holds records, and group %s (RECON_GROUP) has committed none of them: nothing is counted, so nothing is proved; is this the consumer's group?",
-			replay.ErrPrecondition, t.names.Main(), t.settings.Group)
-	}
-	return offsets, nil
+	return fmt.Errorf("%w: %s holds records, and group %s (RECON_GROUP) has committed none of them: nothing is counted, so nothing is proved; is this the consumer's group?",
+		replay.ErrPrecondition, t.names.Main(), t.settings.Group)
 }
 
 // evidence reads every topic up to the group's positions, and every posting. tiers are those that exist.
@@ -98,17 +81,12 @@ func (t *tools) evidence(tiers []string) (*audit.Evidence, error) {
 		Options: t.opts, Group: t.settings.Group, Main: t.names.Main(), Tiers: tiers, DLQ: t.names.DLQ(),
 		Dispositions: t.names.Dispositions(), Audit: t.names.Audit(),
 		Postings: func(ctx context.Context, yield func(audit.Posting) error) error {
-			return t.ledger.Each(ctx, func(p ledger.Posting) error {
-				return yield(audit.Posting{
-					SourceHash: p.SourceHash, Root: p.Root, Generation: p.Generation, Digest: p.Digest,
-					Money: audit.Money{Currency: p.Currency, Amount: p.Amount, Readable: true},
-				})
-			})
+			return t.ledger.Each(ctx, func(p ledger.Posting) error { return yield(p.Evidence()) })
 		},
 	})
 }
 
-func printEvidence(j *job, e *audit.Evidence, result *audit.Result, beyond int64) error {
+func printEvidence(j *job, e *audit.Evidence, result *audit.Result) error {
 	records, open := 0, 0
 	for _, c := range e.Trail.Chains {
 		if records += c.Records; !c.Closed {
@@ -125,9 +103,9 @@ func printEvidence(j *job, e *audit.Evidence, result *audit.Result, beyond int64
 	} else {
 		fmt.Fprintln(j.out, "audit trail: DOES NOT HOLD")
 	}
-	if beyond > 0 {
+	if e.Beyond > 0 {
 		fmt.Fprintf(j.out, "not reached yet by group %s, and not counted: the records of %s offsets of main\n",
-			j.settings.Group, envelope.Grouped(strconv.FormatInt(beyond, 10)))
+			j.settings.Group, envelope.Grouped(strconv.FormatInt(e.Beyond, 10)))
 	}
 	return errors.Join(err, result.Print(j.out))
 }
@@ -170,7 +148,7 @@ var standings = map[audit.Standing]string{
 
 func evidenceOf(e *audit.Evidence, r *audit.Result) evidenceJSON {
 	out := evidenceJSON{
-		At: envelope.FormatTime(e.At), Closes: r.Closes(), Intact: e.Trail.Intact(), Chains: len(e.Trail.Chains),
+		At: envelope.FormatTime(e.At), Closes: r.Closes(), Intact: e.Trail.Intact(), Chains: len(e.Trail.Chains), Beyond: e.Beyond,
 		Findings: each(e.Trail.Findings, func(f audit.Finding) string {
 			return fmt.Sprintf("%s: chain %s, record %d: %s", f.Fault, f.Chain, f.Seq, f.Text)
 		}),

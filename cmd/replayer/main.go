@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"recon/internal/config"
+	"recon/internal/observe"
 	"recon/pkg/fault"
 )
 
@@ -39,10 +40,10 @@ func execute(args []string, out, errs io.Writer) int {
 	var c commands
 	command, effective, ok, err := config.Parse("replayer", about, &c, &c.Flags, args, out, titles, ownFlags())
 	if err == nil && ok {
-		page := &page{to: out}
+		page := observe.NewPage(out, nil)
 		err = command.Run(&job{ctx: ctx, settings: effective, form: c.Output, in: os.Stdin, out: page, errs: errs})
-		if err == nil && page.err != nil {
-			err = fmt.Errorf("output: %w", page.err)
+		if lost := page.Err(); err == nil && lost != nil {
+			err = fmt.Errorf("output: %w", lost)
 		}
 	}
 	if err != nil {

@@ -20,21 +20,6 @@ const (
 	asLines form = "jsonl"
 )
 
-// page is the output, and remembers the first error of writing it: evidence that nobody could read is none.
-type page struct {
-	to  io.Writer
-	err error
-}
-
-// Write writes on.
-func (p *page) Write(b []byte) (int, error) {
-	n, err := p.to.Write(b)
-	if p.err == nil {
-		p.err = err
-	}
-	return n, err
-}
-
 // document writes one JSON document: indented, or as one line.
 func (j *job) document(v any) error {
 	var opts []json.Options

@@ -151,12 +151,7 @@ func (p *play) books(ctx context.Context) error {
 		Options: p.opts, Group: p.name, Main: p.names.Main(), Tiers: p.tiers,
 		DLQ: p.names.DLQ(), Dispositions: p.names.Dispositions(), Audit: p.names.Audit(),
 		Postings: func(ctx context.Context, yield func(audit.Posting) error) error {
-			return p.ledger.Each(ctx, func(l ledger.Posting) error {
-				return yield(audit.Posting{
-					SourceHash: l.SourceHash, Root: l.Root, Generation: l.Generation, Digest: l.Digest,
-					Money: audit.Money{Currency: l.Currency, Amount: l.Amount, Readable: true},
-				})
-			})
+			return p.ledger.Each(ctx, func(l ledger.Posting) error { return yield(l.Evidence()) })
 		},
 	})
 	if err != nil {

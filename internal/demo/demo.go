@@ -167,10 +167,7 @@ func (s *stage) account(ctx context.Context) error {
 		Postings: func(ctx context.Context, yield func(audit.Posting) error) error {
 			return s.ledger.Each(ctx, func(p ledger.Posting) error {
 				twice[p.SourceHash]++
-				return yield(audit.Posting{
-					SourceHash: p.SourceHash, Root: p.Root, Generation: p.Generation, Digest: p.Digest,
-					Money: audit.Money{Currency: p.Currency, Amount: p.Amount, Readable: true},
-				})
+				return yield(p.Evidence())
 			})
 		},
 	})

@@ -1,4 +1,4 @@
-// Package observe turns what engine and replayer tell into what people and machines look at: log lines and health.
+// Package observe turns what engine and replayer tell into what people and machines look at: log lines, pages and health.
 package observe
 
 import (

@@ -33,10 +33,11 @@ type ReadConfig struct {
 
 // Evidence is what Read found.
 type Evidence struct {
-	At    time.Time // of the cut
-	Books *Books
-	Trail Trail
-	Spans []broker.Span // what was read
+	At     time.Time // of the cut
+	Books  *Books
+	Trail  Trail
+	Spans  []broker.Span // what was read
+	Beyond int64         // offsets of main behind the cut: nothing is said of their records
 }
 
 // Read takes the books at a cut that it chooses itself, and may run while the consumer works: it reads the group's
@@ -112,6 +113,7 @@ func (e *Evidence) bound(cfg ReadConfig, s broker.Span, committed int64) {
 	}
 	if s.Topic == cfg.Main {
 		e.Books.Cut(s.Partition, s.From, committed)
+		e.Beyond += s.To - committed
 		s.To = committed
 	} else {
 		s.From = committed

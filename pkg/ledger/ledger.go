@@ -13,6 +13,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"recon/pkg/audit"
 	"recon/pkg/envelope"
 	"recon/pkg/fault"
 )
@@ -42,6 +43,14 @@ type Posting struct {
 	BaseAmount     decimal.Decimal
 	RateID         string    // empty: no conversion was needed
 	PostedAt       time.Time // UTC, by the database's clock
+}
+
+// Evidence is the posting as the books take it.
+func (p Posting) Evidence() audit.Posting {
+	return audit.Posting{
+		SourceHash: p.SourceHash, Root: p.Root, Generation: p.Generation, Digest: p.Digest,
+		Money: audit.Money{Currency: p.Currency, Amount: p.Amount, Readable: true},
+	}
 }
 
 // database is what differs between PostgreSQL and SQLite. Its errors are as the driver gave them; blame reads them.
